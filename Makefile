@@ -1,0 +1,45 @@
+# Two commands matter: `make test` and `make check`. Both build their own .venv with nothing but Python and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help test check lint types layers docs bench simulate clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Bide needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "Python has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+test: $(VENV)/ready ## Run the test suite on a real PostgreSQL that it brings along
+	$(BIN)/pytest -n 2 $(PYTEST_ARGS)
+
+check: lint types layers test ## Everything that must hold before a change lands
+
+lint: $(VENV)/ready ## Style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/ready ## Strict types
+	$(BIN)/mypy
+
+layers: $(VENV)/ready ## Who may import whom
+	$(BIN)/lint-imports
+
+docs: $(VENV)/ready ## Generate the state diagram and the verb table from the model
+	$(BIN)/python -m docs.generate
+
+bench: $(VENV)/ready ## Measure every verb beside its floor
+	$(BIN)/python -m benchmarks
+
+simulate: $(VENV)/ready ## Run the seeded simulator: make simulate SEEDS=300 STEPS=300 FROM=1
+	$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),300) --steps $(or $(STEPS),300) --from $(or $(FROM),1)
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis benchmarks/out

@@ -1,0 +1,1 @@
+"""The only importer of the driver: one typed function for each named SQL statement."""
