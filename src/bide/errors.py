@@ -3,3 +3,15 @@
 
 class BideError(Exception):
     """Something a person can understand and mend; shown without a traceback."""
+
+
+class SettingsError(BideError):
+    """A setting cannot be used as it was given."""
+
+
+class PlanError(BideError, ValueError):
+    """This DAG cannot run as it is written."""
+
+
+class OutcomeError(BideError, ValueError):
+    """A task ended in a way that makes no sense."""

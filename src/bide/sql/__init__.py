@@ -1,1 +1,53 @@
-"""Every SQL statement of the engine."""
+"""Every SQL statement of the engine, by name. No SQL text stands anywhere else.
+
+A file is a list of blocks. `-- name: fire` begins a statement, `-- fragment: noted` a piece that statements of the
+same file share by `{{noted}}`. `{{verb}}` becomes the name of the statement, so that a verb, its statement and its
+history entry cannot be called differently. The comment lines under the name say what the statement is for.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+
+_BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n", re.MULTILINE)
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A named piece of SQL and the sentence that says what it is for."""
+
+    name: str
+    purpose: str
+    text: str
+
+
+@cache
+def read(file: str) -> str:
+    """The text of a file of this package, such as `schema.sql`."""
+    return files(__name__).joinpath(file).read_text(encoding="utf-8")
+
+
+@cache
+def statements(file: str) -> Mapping[str, Statement]:
+    """The named statements of a file, with its fragments and those of `fragments.sql` put in."""
+    fragments = {name: body for kind, name, body in _blocks("fragments.sql") if kind == "fragment"}
+    fragments |= {name: body for kind, name, body in _blocks(file) if kind == "fragment"}
+    named = [(name, body) for kind, name, body in _blocks(file) if kind == "name"]
+    return MappingProxyType({name: _statement(name, body, fragments) for name, body in named})
+
+
+def _blocks(file: str) -> list[tuple[str, str, str]]:
+    _, *parts = _BLOCK.split(read(file))
+    return list(zip(parts[::3], parts[1::3], (body.strip() for body in parts[2::3]), strict=True))
+
+
+def _statement(name: str, body: str, fragments: Mapping[str, str]) -> Statement:
+    while _PLACE.search(body):
+        body = _PLACE.sub(lambda place: name if place[1] == "verb" else fragments[place[1]], body)
+    lines = body.splitlines()
+    said = [line.removeprefix("-- ") for line in lines if line.startswith("-- ")]
+    return Statement(name, " ".join(said), "\n".join(line for line in lines if not line.startswith("-- ")))

@@ -1,0 +1,238 @@
+"""The list of all settings: name, type, default, limits, whether it is secret, and one sentence that says what it is for."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from bide.settings.mask import POSTGRESQL_URL, mask
+
+Value = str | int | float | bool | Path | tuple[str, ...]
+
+FERNET_KEY = r"[A-Za-z0-9_-]{43}="
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What a setting's type cannot say: its purpose, its limits, and how it is shown."""
+
+    doc: str
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    pattern: str = ".*"
+    pattern_in_words: str = ""
+    secret: bool = False
+    default_in_words: str = ""
+
+
+def about(doc: str) -> About:
+    """Describe a setting that every value of its type suits."""
+    return About(doc=doc)
+
+
+def limited(doc: str, least: float, most: float, default_in_words: str = "") -> About:
+    """Describe a number with the limits it must keep."""
+    return About(doc=doc, least=least, most=most, default_in_words=default_in_words)
+
+
+def seconds_between_heartbeats(service: str) -> About:
+    """Describe a heartbeat: the same rule and the same limits for every service."""
+    return limited(
+        f"Seconds between heartbeats of a {service}; after 2.1 times this it counts as dead.", 0.1, 300
+    )
+
+
+def slots_of_this_machine() -> int:
+    """Four children per processor: most tasks wait for something else most of their time."""
+    return 4 * (os.cpu_count() or 1)
+
+
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One table of bide.toml. Its repr shows no secrets, for it ends in logs and tracebacks."""
+
+    def __repr__(self) -> str:
+        """Show every value, the secret ones masked."""
+        shown = (
+            f"{key}={shown_value(s, getattr(self, key))!r}" for key, s in settings_in(type(self)).items()
+        )
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Core(Section, frozen=True):
+    """Where things are."""
+
+    data_dir: Annotated[
+        Path, about("Folder for what Bide keeps on this machine, such as the embedded database and the logs.")
+    ] = Path(".bide")
+    dags_dir: Annotated[Path, about("Folder with your DAG files.")] = Path("dags")
+
+
+class Database(Section, frozen=True):
+    """How PostgreSQL is reached."""
+
+    url: Annotated[
+        str,
+        About(
+            doc="Address of the PostgreSQL server; when empty, Bide starts the embedded one in `core.data_dir`.",
+            pattern=POSTGRESQL_URL,
+            pattern_in_words="an address such as postgresql://user:password@host:5432/name",
+            secret=True,
+        ),
+    ] = ""
+    pool_size: Annotated[int, limited("Most connections that one service keeps open.", 1, 1000)] = 10
+    statement_timeout_sec: Annotated[
+        float, limited("Seconds after which PostgreSQL gives up on a statement.", 0.1, 3600)
+    ] = 30.0
+    pooler: Annotated[
+        bool,
+        about(
+            "Set this when a transaction pooler such as PgBouncer stands before the server: "
+            "Bide then uses no session locks and no prepared statements."
+        ),
+    ] = False
+
+
+class Security(Section, frozen=True):
+    """How secrets are kept."""
+
+    keys: Annotated[
+        tuple[str, ...],
+        About(
+            doc="Fernet keys that seal what is stored: the first one seals, all of them open, so keys can be changed online.",
+            pattern=FERNET_KEY,
+            pattern_in_words="Fernet keys (44 characters of URL-safe base64 each)",
+            secret=True,
+        ),
+    ] = ()
+
+
+class Scheduler(Section, frozen=True):
+    """The service that decides what runs next."""
+
+    job_heartbeat_sec: Annotated[float, seconds_between_heartbeats("scheduler")] = 5.0
+    poll_sec: Annotated[
+        float,
+        limited("Most seconds between two looks at the database when nothing wakes the scheduler.", 0.01, 60),
+    ] = 1.0
+    batch_size: Annotated[
+        int, limited("Most tasks that one statement of the scheduler moves.", 1, 10_000)
+    ] = 500
+
+
+class Worker(Section, frozen=True):
+    """The service that runs tasks."""
+
+    slots: Annotated[
+        int, limited("How many tasks one worker runs at the same time.", 1, 10_000, "4 per processor")
+    ] = msgspec.field(default_factory=slots_of_this_machine)
+    job_heartbeat_sec: Annotated[float, seconds_between_heartbeats("worker")] = 5.0
+
+
+class Triggerer(Section, frozen=True):
+    """The service that waits on behalf of deferred tasks."""
+
+    capacity: Annotated[
+        int, limited("How many triggers one triggerer runs at the same time.", 1, 1_000_000)
+    ] = 1000
+    runners: Annotated[
+        int,
+        limited(
+            "How many processes, with an event loop each, a triggerer shares its triggers among.", 1, 128
+        ),
+    ] = 1
+    max_trigger_to_select_per_loop: Annotated[
+        int,
+        limited("Most triggers a triggerer claims at once; small claims spread the waits evenly.", 1, 10_000),
+    ] = 50
+    queues_enabled: Annotated[bool, about("Whether a wait takes the queue of its task.")] = False
+    queues: Annotated[
+        tuple[str, ...],
+        about("Queues that this triggerer serves; when empty, it serves only waits without a queue."),
+    ] = ()
+    job_heartbeat_sec: Annotated[float, seconds_between_heartbeats("triggerer")] = 5.0
+    kill_deadline_sec: Annotated[
+        float, limited("Seconds that a trigger's `on_kill` may take to stop its outside work.", 0.1, 3600)
+    ] = 30.0
+
+
+class Operators(Section, frozen=True):
+    """Defaults for operators in DAG files."""
+
+    default_deferrable: Annotated[
+        bool, about("Whether operators that can wait in both ways defer when the DAG file does not say.")
+    ] = False
+
+
+class Logging(Section, frozen=True):
+    """What the services write about themselves."""
+
+    level: Annotated[
+        str, About(doc="The least important messages that are still written.", choices=LEVELS)
+    ] = "INFO"
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything that is set, once and for the whole life of a process."""
+
+    core: Core = msgspec.field(default_factory=Core)
+    database: Database = msgspec.field(default_factory=Database)
+    security: Security = msgspec.field(default_factory=Security)
+    scheduler: Scheduler = msgspec.field(default_factory=Scheduler)
+    worker: Worker = msgspec.field(default_factory=Worker)
+    triggerer: Triggerer = msgspec.field(default_factory=Triggerer)
+    operators: Operators = msgspec.field(default_factory=Operators)
+    logging: Logging = msgspec.field(default_factory=Logging)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One declared setting, as the loader and the documentation see it."""
+
+    section: str
+    key: str
+    kind: object
+    default: Value
+    about: About
+
+    @property
+    def name(self) -> str:
+        """The name on the command line and in messages."""
+        return f"{self.section}.{self.key}"
+
+    @property
+    def variable(self) -> str:
+        """The name in the environment."""
+        return f"BIDE_{self.section}__{self.key}".upper()
+
+
+def settings_in(section: type[Section]) -> Mapping[str, Setting]:
+    """Read the declaration of one section: key -> setting."""
+    defaults = section()
+    found = {}
+    for key, hint in get_type_hints(section, include_extras=True).items():
+        if get_origin(hint) is Annotated:
+            kind, described = get_args(hint)
+            found[key] = Setting(section.__name__.lower(), key, kind, getattr(defaults, key), described)
+    return found
+
+
+def shown_value(setting: Setting, value: Value) -> str | int | float | bool | list[str]:
+    """Turn a value into what may be shown to anyone: plain types, secrets masked."""
+    if isinstance(value, tuple):
+        return [mask(item) if setting.about.secret else item for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    return mask(str(value)) if setting.about.secret else value
+
+
+SECTIONS: Mapping[str, type[Section]] = {
+    name: section for name, section in get_type_hints(Settings).items() if issubclass(section, Section)
+}
+SETTINGS: Mapping[str, Setting] = {
+    setting.name: setting for section in SECTIONS.values() for setting in settings_in(section).values()
+}

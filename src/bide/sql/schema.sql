@@ -1,0 +1,313 @@
+-- The whole database as it is today. The files in migrations/ lead here; a test proves it.
+-- Names that operators of such systems know are kept, so that the SQL they know runs here.
+
+-- The clock ------------------------------------------------------------------------------------------------
+
+-- One row. Tests move or freeze it; nobody else touches it.
+create table clock (
+    only_row boolean primary key default true check (only_row),
+    frozen_at timestamptz,
+    shift interval not null default interval '0'
+);
+insert into clock default values;
+
+-- The only clock that leases, timeouts and due dates know.
+create function bide_now() returns timestamptz language sql stable parallel safe
+    as 'select coalesce(frozen_at, now()) + shift from clock';
+
+-- Processes ------------------------------------------------------------------------------------------------
+
+create table job (
+    id bigint generated always as identity primary key,
+    job_type text not null
+        check (job_type in ('SchedulerJob', 'TriggererJob', 'WorkerJob', 'DagProcessorJob', 'WebJob')),
+    state text not null default 'running' check (state in ('running', 'success', 'failed')),
+    hostname text not null,
+    pid integer,
+    version text,
+    capacity integer,
+    queues text[] not null default '{}',
+    start_date timestamptz not null,
+    latest_heartbeat timestamptz not null,
+    end_date timestamptz,
+    heartbeat_sec double precision not null check (heartbeat_sec > 0),
+    -- True where the process also holds a session lock under its id, whose loss tells of its death at once.
+    holds_lock boolean not null default false,
+    suspected_at timestamptz,
+    check ((state = 'running') = (end_date is null)),
+    check (suspected_at is null or state = 'running')
+);
+create index job_running on job (job_type) where state = 'running';
+
+-- DAGs and runs --------------------------------------------------------------------------------------------
+
+create table dag (
+    dag_id text primary key check (dag_id <> ''),
+    is_paused boolean not null default false,
+    max_active_tasks integer not null default 16 check (max_active_tasks > 0),
+    max_active_runs integer not null default 16 check (max_active_runs > 0)
+);
+
+create table dag_version (
+    id bigint generated always as identity primary key,
+    dag_id text not null references dag,
+    number integer not null check (number > 0),
+    plan json not null,
+    source text,
+    created_at timestamptz not null,
+    unique (dag_id, number)
+);
+
+create table dag_run (
+    id bigint generated always as identity primary key,
+    dag_id text not null references dag,
+    run_id text not null check (run_id <> ''),
+    dag_version_id bigint references dag_version,
+    run_type text not null default 'manual' check (run_type in ('manual', 'scheduled', 'backfill', 'asset')),
+    state text not null default 'queued' check (state in ('queued', 'running', 'success', 'failed')),
+    -- Grows when a person rewrites the past of the run, so that a decision made on the old picture is refused.
+    epoch integer not null default 0,
+    logical_date timestamptz,
+    data_interval_start timestamptz,
+    data_interval_end timestamptz,
+    conf json,
+    queued_at timestamptz not null,
+    start_date timestamptz,
+    end_date timestamptz,
+    dagrun_timeout interval check (dagrun_timeout > interval '0'),
+    timeout_at timestamptz,
+    note text,
+    unique (dag_id, run_id),
+    unique (id, dag_id, run_id),
+    check ((state in ('success', 'failed')) = (end_date is not null)),
+    check (state <> 'running' or start_date is not null)
+);
+create index dag_run_queued on dag_run (dag_id, id) where state = 'queued';
+create index dag_run_running on dag_run (dag_id, id) where state = 'running';
+create index dag_run_timeout on dag_run (timeout_at) where state = 'running' and timeout_at is not null;
+
+-- Room for tasks -------------------------------------------------------------------------------------------
+
+create table pool (
+    name text primary key check (name <> ''),
+    slots integer not null check (slots >= 0),
+    include_deferred boolean not null default false,
+    description text not null default ''
+);
+insert into pool (name, slots) values ('default_pool', 128);
+
+-- One row: who hands out room counts first, and is refused if somebody else has handed out room since.
+create table turn (
+    only_row boolean primary key default true check (only_row),
+    number bigint not null default 0
+) with (fillfactor = 50);
+insert into turn default values;
+
+-- Waits ----------------------------------------------------------------------------------------------------
+
+create sequence trigger_id_seq;
+
+create table trigger (
+    id bigint primary key default nextval('trigger_id_seq'),
+    classpath text not null check (length(classpath) between 1 and 1000),
+    kwargs text not null,
+    created_date timestamptz not null,
+    triggerer_id bigint,
+    -- Grows each time the row changes hands: a word about the wait that carries an older claim is refused.
+    claim integer not null default 0,
+    queue text check (queue <> ''),
+    priority integer not null default 0,
+    -- A timer: fired by the schedulers when its date has come, never loaded by a triggerer.
+    due_at timestamptz,
+    event json,
+    ends boolean not null default false,
+    -- Equal keys are one wait for many tasks.
+    shared_key text,
+    -- True where the class has an on_kill, which must run when the wait is stopped.
+    on_kill boolean not null default false,
+    parked_until timestamptz,
+    parked_why text,
+    check (due_at is null or (triggerer_id is null and shared_key is null and parked_until is null)),
+    check (due_at is not null or (event is null and not ends)),
+    check (parked_until is null or (triggerer_id is null and parked_why is not null))
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
+alter sequence trigger_id_seq owned by trigger.id;
+create index trigger_free on trigger (coalesce(queue, ''), priority desc, id)
+    where triggerer_id is null and due_at is null and parked_until is null;
+create index trigger_held on trigger (triggerer_id, id) where triggerer_id is not null;
+create index trigger_due on trigger (due_at) where due_at is not null;
+create index trigger_parked on trigger (parked_until) where parked_until is not null;
+create unique index trigger_shared on trigger (shared_key) where shared_key is not null;
+
+-- Task instances -------------------------------------------------------------------------------------------
+
+create table task_instance (
+    id bigint generated always as identity primary key,
+    dag_run_id bigint not null,
+    dag_id text not null,
+    run_id text not null,
+    task_id text not null check (task_id <> ''),
+    map_index integer not null default -1 check (map_index >= -1),
+    state text not null default 'none' check (state in (
+        'none', 'scheduled', 'queued', 'running', 'deferred', 'up_for_retry', 'up_for_reschedule', 'restarting',
+        'shutdown', 'success', 'failed', 'skipped', 'upstream_failed', 'removed')),
+    -- Grows each time the task is handed to somebody or taken away from somebody.
+    leg integer not null default 0 check (leg >= 0),
+    try_number integer not null default 0 check (try_number >= 0),
+    max_tries integer not null default 0 check (max_tries >= 0),
+    retries integer not null default 0 check (retries >= 0),
+    -- The worker whose child may still run it, also after it was taken away: until the worker says "stopped".
+    worker_id bigint,
+    -- The latest wait. It is going on exactly while the state is deferred; `waits_for` says so to the database.
+    trigger_id bigint,
+    waits_for bigint generated always as (case when state = 'deferred' then trigger_id end) stored
+        references trigger (id),
+    next_method text check (length(next_method) <= 1000),
+    next_kwargs json,
+    trigger_timeout timestamptz,
+    execution_timeout interval check (execution_timeout > interval '0'),
+    try_deadline timestamptz,
+    sensor_timeout interval check (sensor_timeout > interval '0'),
+    sensor_deadline timestamptz,
+    wake_at timestamptz,
+    operator text not null default '',
+    pool text not null default 'default_pool',
+    pool_slots integer not null default 1 check (pool_slots > 0),
+    priority_weight integer not null default 1,
+    queue text not null default 'default' check (queue <> ''),
+    max_active_tis_per_dag integer check (max_active_tis_per_dag > 0),
+    max_active_tis_per_dagrun integer check (max_active_tis_per_dagrun > 0),
+    is_leaf boolean not null default false,
+    -- Which ends somebody wants to be called for: success, failure, retry, skipped.
+    callbacks text[] not null default '{}',
+    queued_at timestamptz,
+    start_date timestamptz,
+    end_date timestamptz,
+    unique (dag_id, run_id, task_id, map_index),
+    foreign key (dag_run_id, dag_id, run_id) references dag_run (id, dag_id, run_id),
+    check (state <> 'deferred' or trigger_id is not null),
+    check (state not in ('running', 'shutdown') or worker_id is not null),
+    check (worker_id is null or state in (
+        'running', 'restarting', 'shutdown', 'success', 'failed', 'skipped', 'upstream_failed', 'removed')),
+    check ((state in ('up_for_retry', 'up_for_reschedule')) = (wake_at is not null)),
+    check ((state in ('success', 'failed', 'skipped', 'upstream_failed', 'removed')) = (end_date is not null))
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
+create index task_instance_run on task_instance (dag_run_id, state);
+create index task_instance_waits on task_instance (waits_for) where waits_for is not null;
+create index task_instance_timeout on task_instance (trigger_timeout)
+    where state = 'deferred' and trigger_timeout is not null;
+create index task_instance_scheduled
+    on task_instance (pool, (next_method is null), priority_weight desc, id)
+    where state = 'scheduled' and next_method is distinct from '__fail__';
+create index task_instance_failing on task_instance (id) where state = 'scheduled' and next_method = '__fail__';
+create index task_instance_wake on task_instance (wake_at) where wake_at is not null;
+create index task_instance_busy on task_instance (pool, dag_run_id, dag_id, task_id)
+    where state = 'queued' or worker_id is not null;
+create index task_instance_held on task_instance (worker_id) where worker_id is not null;
+
+-- A stopped wait whose on_kill is still to run. The task starts no new leg before it is gone.
+create table kill (
+    trigger_id bigint primary key,
+    task_instance_id bigint not null references task_instance on delete cascade,
+    classpath text not null,
+    kwargs text not null,
+    queue text,
+    triggerer_id bigint,
+    claim integer not null,
+    reason text not null check (reason in ('cleared', 'marked', 'timed_out', 'run_timed_out', 'removed')),
+    asked_at timestamptz not null,
+    deadline timestamptz not null
+);
+create index kill_task on kill (task_instance_id);
+create index kill_deadline on kill (deadline);
+
+create table xcom (
+    dag_id text not null,
+    run_id text not null,
+    task_id text not null,
+    map_index integer not null default -1,
+    key text not null,
+    value json not null,
+    timestamp timestamptz not null,
+    primary key (dag_id, run_id, task_id, map_index, key),
+    foreign key (dag_id, run_id, task_id, map_index)
+        references task_instance (dag_id, run_id, task_id, map_index) on delete cascade
+);
+
+-- Something that somebody wants to be called for.
+create table callback (
+    id bigint generated always as identity primary key,
+    task_instance_id bigint references task_instance on delete cascade,
+    callback_type text not null check (callback_type in ('success', 'failure', 'retry', 'skipped', 'deadline')),
+    state text not null default 'pending' check (state in ('pending', 'queued', 'running', 'success', 'failed')),
+    trigger_id bigint references trigger (id),
+    created_at timestamptz not null
+);
+create index callback_pending on callback (id) where state = 'pending';
+create index callback_task on callback (task_instance_id);
+create index callback_trigger on callback (trigger_id) where trigger_id is not null;
+
+-- Assets ---------------------------------------------------------------------------------------------------
+
+create table asset (
+    id bigint generated always as identity primary key,
+    name text not null unique,
+    uri text not null
+);
+
+create table asset_watcher (
+    id bigint generated always as identity primary key,
+    asset_id bigint not null references asset,
+    name text not null,
+    trigger_id bigint references trigger (id),
+    unique (asset_id, name)
+);
+create index asset_watcher_trigger on asset_watcher (trigger_id) where trigger_id is not null;
+
+create table asset_event (
+    id bigint generated always as identity primary key,
+    asset_id bigint not null references asset,
+    source_task_instance_id bigint references task_instance on delete set null,
+    extra json,
+    timestamp timestamptz not null
+);
+create index asset_event_asset on asset_event (asset_id, id);
+
+-- What people configure ------------------------------------------------------------------------------------
+
+-- Values are sealed; the text is worth nothing without a key.
+create table connection (
+    conn_id text primary key check (conn_id <> ''),
+    conn_type text not null,
+    description text not null default '',
+    sealed text not null
+);
+
+create table variable (
+    key text primary key check (key <> ''),
+    description text not null default '',
+    sealed text not null
+);
+
+-- History --------------------------------------------------------------------------------------------------
+
+-- Every verb leaves one entry for each row that it changed. Entries are never changed.
+create table history (
+    id bigint generated always as identity primary key,
+    at timestamptz not null,
+    verb text not null,
+    task_instance_id bigint,
+    dag_run_id bigint,
+    trigger_id bigint,
+    job_id bigint,
+    from_state text,
+    to_state text,
+    leg integer,
+    try_number integer,
+    claim integer,
+    who text not null,
+    why text,
+    check (num_nonnulls(task_instance_id, dag_run_id, trigger_id, job_id) >= 1)
+);
+create index history_task on history (task_instance_id, id) where task_instance_id is not null;
+create index history_run on history (dag_run_id, id) where dag_run_id is not null;
