@@ -10,16 +10,21 @@ PYTEST_ARGS ?=
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
+# The constraints come by the environment, so that they hold for what builds the package too. -qq keeps errors and
+# hides warnings: some machines' pip has one for every package and registry.
 $(VENV)/ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Bide needs Python 3.11 or newer; $(PYTHON) is older. Try: make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "Python has no venv module; on Debian: apt-get install python3-venv"; exit 1; }
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@echo "Installing into $(VENV) (a minute or so)"
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/pip install -qq --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
 test: $(VENV)/ready ## Run the test suite on a real PostgreSQL that it brings along
 	$(BIN)/pytest -n 2 $(PYTEST_ARGS)
 
+# The tests come last, so that the last line says whether all is well, and in this order under `make -j` too.
+.NOTPARALLEL:
 check: lint types layers test ## Everything that must hold before a change lands
 
 lint: $(VENV)/ready ## Style
@@ -30,9 +35,9 @@ types: $(VENV)/ready ## Strict types
 	$(BIN)/mypy
 
 layers: $(VENV)/ready ## Who may import whom
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
-docs: $(VENV)/ready ## Generate the state diagram and the verb table from the model
+docs: $(VENV)/ready ## Generate the pages that the code decides: states, verbs, settings
 	$(BIN)/python -m docs.generate
 
 bench: $(VENV)/ready ## Measure every verb beside its floor
@@ -42,4 +47,4 @@ simulate: $(VENV)/ready ## Run the seeded simulator: make simulate SEEDS=300 STE
 	$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),300) --steps $(or $(STEPS),300) --from $(or $(FROM),1)
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis benchmarks/out
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis benchmarks/out

@@ -15,3 +15,15 @@ class PlanError(BideError, ValueError):
 
 class OutcomeError(BideError, ValueError):
     """A task ended in a way that makes no sense."""
+
+
+class DatabaseUnavailable(BideError):
+    """PostgreSQL could not be reached, or did not answer in time."""
+
+
+class EmbeddedServerError(BideError):
+    """The PostgreSQL server that Bide brings along cannot be used."""
+
+
+class MigrationError(BideError):
+    """The database cannot be brought to the shape this program needs."""

@@ -32,12 +32,30 @@ def read(file: str) -> str:
 
 
 @cache
+def statement(name: str) -> Statement:
+    """The statement of that name, whichever file it stands in."""
+    return _all()[name]
+
+
+@cache
 def statements(file: str) -> Mapping[str, Statement]:
     """The named statements of a file, with its fragments and those of `fragments.sql` put in."""
     fragments = {name: body for kind, name, body in _blocks("fragments.sql") if kind == "fragment"}
     fragments |= {name: body for kind, name, body in _blocks(file) if kind == "fragment"}
     named = [(name, body) for kind, name, body in _blocks(file) if kind == "name"]
     return MappingProxyType({name: _statement(name, body, fragments) for name, body in named})
+
+
+@cache
+def _all() -> Mapping[str, Statement]:
+    return {name: found for file in statement_files() for name, found in statements(file).items()}
+
+
+def statement_files() -> list[str]:
+    """The files of named statements."""
+    return sorted(
+        path.name for path in files(__name__).iterdir() if path.name.endswith(".sql") and path.name != "schema.sql"
+    )
 
 
 def _blocks(file: str) -> list[tuple[str, str, str]]:

@@ -15,6 +15,13 @@ insert into clock default values;
 create function bide_now() returns timestamptz language sql stable parallel safe
     as 'select coalesce(frozen_at, now()) + shift from clock';
 
+-- Adds the event to the arguments that a wait was begun with. Text, not jsonb: a payload comes back as it was sent.
+create function with_event(kwargs json, event json) returns json language sql immutable parallel safe as $$
+    select (case when kwargs is null or kwargs::text ~ '^\s*\{\s*\}\s*$' then '{'
+                 else left(rtrim(kwargs::text, E' \n\r\t'), -1) || ',' end
+            || '"event":' || coalesce(event::text, 'null') || '}')::json
+$$;
+
 -- Processes ------------------------------------------------------------------------------------------------
 
 create table job (
@@ -156,14 +163,17 @@ create table task_instance (
     try_number integer not null default 0 check (try_number >= 0),
     max_tries integer not null default 0 check (max_tries >= 0),
     retries integer not null default 0 check (retries >= 0),
-    -- The worker whose child may still run it, also after it was taken away: until the worker says "stopped".
+    -- The worker whose child may still run it, and the leg of that child. Both stay when the task is taken away,
+    -- until the worker has said "stopped".
     worker_id bigint,
+    child_leg integer,
     -- The latest wait. It is going on exactly while the state is deferred; `waits_for` says so to the database.
     trigger_id bigint,
     waits_for bigint generated always as (case when state = 'deferred' then trigger_id end) stored
         references trigger (id),
     next_method text check (length(next_method) <= 1000),
     next_kwargs json,
+    -- When the wait ends by itself: its own timeout, the end of the try or that of the sensor, whichever is first.
     trigger_timeout timestamptz,
     execution_timeout interval check (execution_timeout > interval '0'),
     try_deadline timestamptz,
@@ -187,6 +197,8 @@ create table task_instance (
     foreign key (dag_run_id, dag_id, run_id) references dag_run (id, dag_id, run_id),
     check (state <> 'deferred' or trigger_id is not null),
     check (state not in ('running', 'shutdown') or worker_id is not null),
+    check ((worker_id is null) = (child_leg is null)),
+    check (child_leg <= leg),
     check (worker_id is null or state in (
         'running', 'restarting', 'shutdown', 'success', 'failed', 'skipped', 'upstream_failed', 'removed')),
     check ((state in ('up_for_retry', 'up_for_reschedule')) = (wake_at is not null)),
@@ -201,6 +213,8 @@ create index task_instance_scheduled
     where state = 'scheduled' and next_method is distinct from '__fail__';
 create index task_instance_failing on task_instance (id) where state = 'scheduled' and next_method = '__fail__';
 create index task_instance_wake on task_instance (wake_at) where wake_at is not null;
+create index task_instance_queued
+    on task_instance (queue, (next_method is null), priority_weight desc, id) where state = 'queued';
 create index task_instance_busy on task_instance (pool, dag_run_id, dag_id, task_id)
     where state = 'queued' or worker_id is not null;
 create index task_instance_held on task_instance (worker_id) where worker_id is not null;
@@ -212,9 +226,11 @@ create table kill (
     classpath text not null,
     kwargs text not null,
     queue text,
+    -- Who held the wait; once taken, who runs its on_kill.
     triggerer_id bigint,
     claim integer not null,
-    reason text not null check (reason in ('cleared', 'marked', 'timed_out', 'run_timed_out', 'removed')),
+    taken boolean not null default false,
+    reason text not null check (reason in ('cleared', 'marked', 'timed_out', 'run_timed_out', 'run_failed', 'removed')),
     asked_at timestamptz not null,
     deadline timestamptz not null
 );
@@ -240,6 +256,7 @@ create table callback (
     task_instance_id bigint references task_instance on delete cascade,
     callback_type text not null check (callback_type in ('success', 'failure', 'retry', 'skipped', 'deadline')),
     state text not null default 'pending' check (state in ('pending', 'queued', 'running', 'success', 'failed')),
+    try_number integer,
     trigger_id bigint references trigger (id),
     created_at timestamptz not null
 );

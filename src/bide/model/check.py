@@ -1,0 +1,145 @@
+"""What a plan must keep to be run. Everything that the database or the scheduler would stumble over stops here."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+from difflib import get_close_matches
+from itertools import count, islice
+
+from bide.errors import OutcomeError, PlanError
+from bide.model.graph import WEIGHT_LIMIT, topological
+from bide.model.outcome import LONGEST_WAIT, check_wait
+from bide.model.plan import DagPlan, TaskPlan
+from bide.model.trigger_rules import TriggerRule
+
+LONGEST_ID = 250
+PROBLEMS_SHOWN = 10
+
+_ID = re.compile(r"[\w.-]*\w[\w.-]*")  # not dots alone: ids become names of files
+_MOST = 2**31 - 1
+_SHOWN_OF_ID = 60
+
+
+def check(plan: DagPlan) -> None:
+    """Refuse a plan that cannot be run, and say in sentences what is wrong with it."""
+    problems = list(islice(_problems(plan), PROBLEMS_SHOWN))
+    if problems:
+        raise PlanError("\n".join(problems))
+    topological(plan)
+
+
+def _problems(plan: DagPlan) -> Iterator[str]:
+    yield from _in_dag(plan)
+    tasks = {task.task_id: task for task in plan.tasks}
+    for task_id, times in Counter(task.task_id for task in plan.tasks).items():
+        if times > 1:
+            free = next(name for number in count(2) if (name := f"{task_id}_{number}") not in tasks)
+            yield f"{times} tasks have the id {_quoted(task_id)}; call the second one {_quoted(free)}, for instance."
+    for task in plan.tasks:
+        yield from _in_id("task_id", task.task_id)
+        named = f"Task {_quoted(task.task_id)}"
+        for problems in (
+            _in_upstream(task, tasks),
+            _in_roles(task, tasks),
+            _in_numbers(task),
+            _in_names(task),
+            _in_start(task),
+        ):
+            yield from (f"{named}: {problem}" for problem in problems)
+
+
+def _in_dag(plan: DagPlan) -> Iterator[str]:
+    yield from _in_id("dag_id", plan.dag_id)
+    yield from _out_of_range("max_active_runs", plan.max_active_runs)
+    yield from _out_of_range("max_active_tasks", plan.max_active_tasks)
+    yield from _no_duration("dagrun_timeout", plan.dagrun_timeout)
+    dates = {"start_date": plan.start_date, "end_date": plan.end_date}
+    naive = [name for name, date in dates.items() if date is not None and date.utcoffset() is None]
+    for name in naive:
+        yield f"{name} has no time zone; say which one is meant."
+    if plan.start_date and plan.end_date and not naive and plan.end_date < plan.start_date:
+        yield "end_date lies before start_date, so no run would ever be launched."
+
+
+def _in_id(name: str, given: str) -> Iterator[str]:
+    if not given:
+        yield f"{name} is empty; give it a name."
+    elif len(given) > LONGEST_ID:
+        yield f"{name} {_quoted(given)} has {len(given)} characters; {LONGEST_ID} are the most."
+    elif not _ID.fullmatch(given):
+        yield f"{name} {_quoted(given)} must be made of letters, digits, '_', '-' and '.', and not of dots alone."
+
+
+def _in_upstream(task: TaskPlan, tasks: dict[str, TaskPlan]) -> Iterator[str]:
+    for upstream_id, times in Counter(task.upstream).items():
+        if upstream_id == task.task_id:
+            yield "it waits for itself; take that dependency away."
+        elif upstream_id not in tasks:
+            near = get_close_matches(upstream_id, tasks, n=1)
+            hint = f"did you mean {_quoted(near[0])}?" if near else "no task has such an id."
+            yield f"it waits for {_quoted(upstream_id)}, which is not in the DAG; {hint}"
+        elif times > 1:
+            yield f"it names {_quoted(upstream_id)} {times} times as its upstream; once is enough."
+    sources = [source for argument in task.mapped.inputs for source in argument.sources] if task.mapped else []
+    for source in sources:
+        if source.task_id is not None and source.task_id not in task.upstream:
+            yield f"it is mapped over {_quoted(source.task_id)}, so it must come after that task."
+
+
+def _in_roles(task: TaskPlan, tasks: dict[str, TaskPlan]) -> Iterator[str]:
+    if task.is_setup and task.is_teardown:
+        yield "it cannot be a setup and a teardown; make it two tasks."
+    if task.on_failure_fail_dagrun and not task.is_teardown:
+        yield "on_failure_fail_dagrun is for teardowns; the failure of other tasks counts anyway."
+    if task.is_teardown and task.trigger_rule is not TriggerRule.ALL_DONE_SETUP_SUCCESS:
+        yield f"it is a teardown, so its trigger rule must be {TriggerRule.ALL_DONE_SETUP_SUCCESS}."
+    if task.is_teardown or task.trigger_rule is TriggerRule.ALL_SUCCESS:
+        return
+    for upstream_id in task.upstream:
+        if upstream_id in tasks and tasks[upstream_id].is_setup:
+            yield (
+                f"it comes right after the setup {_quoted(upstream_id)}, so its trigger rule must be "
+                f"{TriggerRule.ALL_SUCCESS}: without what the setup prepares it cannot run."
+            )
+
+
+def _in_numbers(task: TaskPlan) -> Iterator[str]:
+    yield from _out_of_range("pool_slots", task.pool_slots)
+    yield from _out_of_range("priority_weight", task.priority_weight, -WEIGHT_LIMIT, WEIGHT_LIMIT)
+    yield from _out_of_range("max_active_tis_per_dag", task.max_active_tis_per_dag)
+    yield from _out_of_range("max_active_tis_per_dagrun", task.max_active_tis_per_dagrun)
+    yield from _no_duration("execution_timeout", task.execution_timeout)
+    yield from _no_duration("timeout of the sensor", task.sensor_timeout)
+
+
+def _in_names(task: TaskPlan) -> Iterator[str]:
+    names = {"operator": task.operator, "pool": task.pool, "queue": task.queue, "executor": task.executor}
+    for name, given in names.items():
+        if given is not None and not (given.isprintable() and 0 < len(given) <= LONGEST_ID):
+            yield f"{name} {_quoted(given)} must have 1 to {LONGEST_ID} printable characters."
+
+
+def _in_start(task: TaskPlan) -> Iterator[str]:
+    start = task.start_from_trigger
+    if start is None:
+        return
+    try:
+        check_wait(start.classpath, start.next_method)
+    except OutcomeError as error:
+        yield f"it cannot start from its trigger: {error}"
+    yield from _no_duration("timeout of start_from_trigger", start.timeout)
+
+
+def _out_of_range(name: str, number: int | None, least: int = 1, most: int = _MOST) -> Iterator[str]:
+    if number is not None and not least <= number <= most:
+        yield f"{name} is {number}; it must lie between {least} and {most}."
+
+
+def _no_duration(name: str, duration: timedelta | None) -> Iterator[str]:
+    if duration is not None and not timedelta(0) < duration <= LONGEST_WAIT:
+        yield f"{name} is {duration}; it must be more than nothing and at most {LONGEST_WAIT.days} days."
+
+
+def _quoted(given: str) -> str:
+    return repr(given if len(given) <= _SHOWN_OF_ID else f"{given[:_SHOWN_OF_ID]}…")

@@ -1,0 +1,245 @@
+-- Waits: how a task comes to wait, who holds the wait, and how it ends. The fence of a wait is its claim.
+
+-- fragment: ended_waits
+-- The task instances first, then their waits: `array` makes PostgreSQL finish with the first before the second.
+ended as materialized (
+    select w.id from trigger w join given g on g.trigger_id = w.id and g.claim = w.claim
+    where w.id = any (array(select waiting.trigger_id from waiting))
+    order by w.id for update of w
+),
+held as materialized (select waiting.* from waiting join ended on ended.id = waiting.trigger_id),
+gone as (delete from trigger w using ended where w.id = ended.id)
+
+-- fragment: waits_to_be
+-- The triggers of `held` task instances. An equal shared wait that is there already takes the newcomer in.
+made as (
+    insert into trigger (
+        id, classpath, kwargs, created_date, queue, priority, due_at, event, ends, shared_key, on_kill)
+    select distinct on (coalesce(h.shared_key, ''), case when h.shared_key is null then h.new_trigger_id end)
+        h.new_trigger_id, h.classpath, h.kwargs, moment.now, h.queue, h.priority_weight,
+        coalesce(h.due_at, moment.now + h.due_in), h.event, h.ends, h.shared_key, h.on_kill
+    from held h cross join moment
+    on conflict (shared_key) where shared_key is not null do update set shared_key = excluded.shared_key
+    returning id, shared_key
+)
+
+-- name: reserve_trigger_ids
+-- Numbers for waits that are about to begin: a wait's arguments are sealed with its number.
+select nextval('trigger_id_seq') as id from generate_series(1, $1)
+
+-- name: defer
+-- The task has nothing to do but wait. Its wait begins in the same statement; the worker is free.
+with {{moment}},
+given as (
+    select distinct on (id, leg) *
+    from unnest($2::bigint[], $3::integer[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::json[],
+                $9::interval[], $10::timestamptz[], $11::interval[], $12::json[], $13::boolean[], $14::text[],
+                $15::boolean[], $16::text[])
+        as given (id, leg, new_trigger_id, classpath, kwargs, next_method, next_kwargs,
+                  timeout, due_at, due_in, event, ends, shared_key, on_kill, queue)
+),
+held as materialized (
+    select g.*, t.state as from_state, t.priority_weight, null as why
+    from task_instance t join given g on g.id = t.id and g.leg = t.leg
+    where t.state = 'running'
+    order by t.id for update of t
+),
+{{waits_to_be}},
+changed as (
+    update task_instance t set
+        state = 'deferred', trigger_id = coalesce(m.id, h.new_trigger_id), next_method = h.next_method,
+        next_kwargs = h.next_kwargs, worker_id = null, child_leg = null,
+        trigger_timeout = least(moment.now + h.timeout, t.try_deadline, t.sensor_deadline)
+    from held h left join made m on m.shared_key = h.shared_key cross join moment
+    where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{entry}}
+{{answer}}
+
+-- name: defer_at_start
+-- The task begins in its trigger and uses no worker for that. The turn is the proof that there was room.
+with {{moment}},
+turned as (update turn set number = number + 1 where number = $2 returning number),
+given as (
+    select distinct on (id, leg) *
+    from unnest($3::bigint[], $4::integer[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::json[],
+                $10::interval[], $11::timestamptz[], $12::interval[], $13::json[], $14::boolean[], $15::text[],
+                $16::boolean[], $17::text[])
+        as given (id, leg, new_trigger_id, classpath, kwargs, next_method, next_kwargs,
+                  timeout, due_at, due_in, event, ends, shared_key, on_kill, queue)
+),
+held as materialized (
+    select g.*, t.state as from_state, t.priority_weight, t.start_date is null as opens, null as why
+    from task_instance t join given g on g.id = t.id and g.leg = t.leg
+    where (select count(*) from turned) = 1
+      and t.state = 'scheduled' and t.next_method is null
+      and not exists (select from kill k where k.task_instance_id = t.id)
+    order by t.id for update of t
+),
+{{waits_to_be}},
+changed as (
+    update task_instance t set
+        state = 'deferred', leg = t.leg + 1, trigger_id = coalesce(m.id, h.new_trigger_id),
+        next_method = h.next_method, next_kwargs = h.next_kwargs, queued_at = moment.now,
+        try_number = t.try_number + h.opens::integer,
+        start_date = case when h.opens then moment.now else t.start_date end,
+        try_deadline = case when h.opens then moment.now + t.execution_timeout else t.try_deadline end,
+        sensor_deadline = coalesce(t.sensor_deadline, moment.now + t.sensor_timeout),
+        trigger_timeout = least(
+            moment.now + h.timeout,
+            case when h.opens then moment.now + t.execution_timeout else t.try_deadline end,
+            coalesce(t.sensor_deadline, moment.now + t.sensor_timeout))
+    from held h left join made m on m.shared_key = h.shared_key cross join moment
+    where t.id = h.id
+    returning t.*, h.from_state, h.why, h.opens
+),
+forgotten as (
+    delete from xcom x using changed c
+    where c.opens and c.try_number > 1
+      and (x.dag_id, x.run_id, x.task_id, x.map_index) = (c.dag_id, c.run_id, c.task_id, c.map_index)
+),
+{{entry}}
+{{answer}}
+
+-- name: fire
+-- The triggers yielded events: every task that waits goes on, the event among its arguments.
+with {{moment}},
+given as (
+    select distinct on (trigger_id, claim) *
+    from unnest($2::bigint[], $3::integer[], $4::json[]) as given (trigger_id, claim, event)
+),
+waiting as materialized (
+    select t.id, t.state as from_state, w.id as trigger_id, g.event, null as why
+    from given g join trigger w on w.id = g.trigger_id and w.claim = g.claim
+    join task_instance t on t.waits_for = w.id
+    order by t.id for update of t
+),
+{{ended_waits}},
+changed as (
+    update task_instance t set
+        state = 'scheduled', next_kwargs = with_event(t.next_kwargs, h.event), trigger_timeout = null
+    from held h
+    where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{entry}}
+{{answer}}
+
+-- name: end
+-- The triggers yielded how their tasks end. XComs are kept; a failure goes on to `__fail__`, as every failure does.
+with {{moment}},
+given as (
+    select distinct on (trigger_id, claim) *
+    from unnest($2::bigint[], $3::integer[], $4::text[], $5::json[], $6::text[])
+        as given (trigger_id, claim, to_state, error, why)
+),
+waiting as materialized (
+    select t.id, t.state as from_state, w.id as trigger_id, g.to_state, g.error, g.why
+    from given g join trigger w on w.id = g.trigger_id and w.claim = g.claim
+    join task_instance t on t.waits_for = w.id
+    where g.to_state in ('success', 'skipped', 'scheduled')
+    order by t.id for update of t
+),
+{{ended_waits}},
+changed as (
+    update task_instance t set
+        state = h.to_state, trigger_timeout = null,
+        end_date = case when h.to_state <> 'scheduled' then moment.now end,
+        next_method = case when h.to_state = 'scheduled' then '__fail__' end,
+        next_kwargs = case when h.to_state = 'scheduled' then h.error end
+    from held h cross join moment
+    where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+pushed as (
+    insert into xcom (dag_id, run_id, task_id, map_index, key, value, timestamp)
+    select distinct on (c.id, x.key) c.dag_id, c.run_id, c.task_id, c.map_index, x.key, x.value, moment.now
+    from unnest($7::bigint[], $8::text[], $9::json[]) as x (trigger_id, key, value)
+    join changed c on c.trigger_id = x.trigger_id cross join moment
+    on conflict (dag_id, run_id, task_id, map_index, key) do update
+    set value = excluded.value, timestamp = excluded.timestamp
+),
+{{announced}}, {{entry}}
+{{answer}}
+
+-- name: crash
+-- The triggers raised, or ended without an event: their tasks go on to `__fail__` with the error.
+with {{moment}},
+given as (
+    select distinct on (trigger_id, claim) *
+    from unnest($2::bigint[], $3::integer[], $4::json[], $5::text[]) as given (trigger_id, claim, error, why)
+),
+waiting as materialized (
+    select t.id, t.state as from_state, w.id as trigger_id, g.error, g.why
+    from given g join trigger w on w.id = g.trigger_id and w.claim = g.claim
+    join task_instance t on t.waits_for = w.id
+    order by t.id for update of t
+),
+{{ended_waits}},
+changed as (
+    update task_instance t set
+        state = 'scheduled', next_method = '__fail__', next_kwargs = h.error, trigger_timeout = null
+    from held h
+    where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{entry}}
+{{answer}}
+
+-- name: fire_due
+-- Timers whose date has come: their tasks go on, or have succeeded where the timer is all there was to do.
+with {{moment}},
+due as materialized (
+    select w.id, w.event, w.ends from trigger w
+    where w.due_at <= (select now from moment) and exists (select from task_instance t where t.waits_for = w.id)
+    order by w.due_at limit $2
+),
+held as materialized (
+    select t.id, t.state as from_state, d.id as trigger_id, d.event, d.ends, null as why
+    from due d join task_instance t on t.waits_for = d.id
+    order by t.id for update of t skip locked
+),
+changed as (
+    update task_instance t set
+        state = case when h.ends then 'success' else 'scheduled' end,
+        end_date = case when h.ends then moment.now end,
+        next_method = case when not h.ends then t.next_method end,
+        next_kwargs = case when not h.ends then with_event(t.next_kwargs, h.event) end,
+        trigger_timeout = null
+    from held h cross join moment
+    where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+gone as (delete from trigger w using held h where w.id = h.trigger_id),
+{{announced}}, {{entry}}
+{{answer}}
+
+-- name: lapse
+-- Waits that took too long, whatever limit they ran into: their tasks go on to `__fail__`. Needs no triggerer.
+with {{moment}},
+overdue as materialized (
+    select t.id from task_instance t
+    where t.state = 'deferred' and t.trigger_timeout <= (select now from moment)
+    order by t.trigger_timeout limit $3
+),
+held as materialized (
+    select t.id, t.state as from_state, t.waits_for, 'timed_out' as reason,
+           case t.trigger_timeout when t.try_deadline then 'execution_timeout'
+                                  when t.sensor_deadline then 'sensor_timeout' else 'trigger_timeout' end as why
+    from task_instance t join overdue o on o.id = t.id
+    where t.state = 'deferred' and t.trigger_timeout <= (select now from moment)
+    order by t.id for update of t skip locked
+),
+{{let_go}},
+changed as (
+    update task_instance t set
+        state = 'scheduled', next_method = '__fail__', trigger_timeout = null,
+        next_kwargs = json_build_object('error', case h.why when 'execution_timeout' then 'Execution timeout'
+            when 'sensor_timeout' then 'Sensor timeout' else 'Trigger timeout' end, 'reason', h.why)
+    from held h
+    where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{entry}}
+{{answer}}

@@ -1,0 +1,208 @@
+-- What workers say about the legs that they were given. The fence is the leg.
+
+-- fragment: given_legs
+given as (
+    select distinct on (id, leg) * from unnest($2::bigint[], $3::integer[]) as given (id, leg)
+)
+
+-- fragment: over
+-- A leg that has ended leaves its worker.
+worker_id = null, child_leg = null
+
+-- name: start
+-- A child takes the leg up. The first leg of a try opens it: a number, a start, its deadlines, no XComs of the last try.
+with {{moment}},
+given as (
+    select distinct on (id, leg) * from unnest($3::bigint[], $4::integer[]) as given (id, leg)
+),
+held as materialized (
+    select t.id, t.state as from_state, t.start_date is null as opens, null as why
+    from task_instance t join given g on g.id = t.id and g.leg = t.leg
+    where t.state = 'queued'
+      and exists (select from job j where j.id = $2 and j.state = 'running')
+    order by t.id for update of t
+),
+changed as (
+    update task_instance t set
+        state = 'running', worker_id = $2, child_leg = t.leg,
+        try_number = t.try_number + h.opens::integer,
+        start_date = case when h.opens then moment.now else t.start_date end,
+        try_deadline = case when h.opens then moment.now + t.execution_timeout else t.try_deadline end,
+        sensor_deadline = coalesce(t.sensor_deadline, moment.now + t.sensor_timeout)
+    from held h cross join moment
+    where t.id = h.id
+    returning t.*, h.from_state, h.why, h.opens, moment.now
+),
+forgotten as (
+    delete from xcom x using changed c
+    where c.opens and c.try_number > 1
+      and (x.dag_id, x.run_id, x.task_id, x.map_index) = (c.dag_id, c.run_id, c.task_id, c.map_index)
+),
+{{entry}}
+select id, leg, dag_run_id, dag_id, run_id, task_id, map_index, try_number, max_tries, retries, next_method,
+       next_kwargs, try_deadline - now as try_time_left, sensor_deadline - now as sensor_time_left
+from changed order by id
+
+-- name: succeed
+-- The task's code returned: its XComs are kept and its end is announced.
+with {{moment}}, {{given_legs}},
+held as materialized (
+    select t.id, t.state as from_state, null as why
+    from task_instance t join given g on g.id = t.id and g.leg = t.leg
+    where t.state = 'running'
+    order by t.id for update of t
+),
+changed as (
+    update task_instance t set
+        state = 'success', end_date = moment.now, next_method = null, next_kwargs = null, {{over}}
+    from held h cross join moment
+    where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+pushed as (
+    insert into xcom (dag_id, run_id, task_id, map_index, key, value, timestamp)
+    select distinct on (c.id, x.key) c.dag_id, c.run_id, c.task_id, c.map_index, x.key, x.value, moment.now
+    from unnest($4::bigint[], $5::text[], $6::json[]) as x (id, key, value)
+    join changed c on c.id = x.id cross join moment
+    on conflict (dag_id, run_id, task_id, map_index, key) do update
+    set value = excluded.value, timestamp = excluded.timestamp
+),
+{{announced}}, {{entry}}
+{{answer}}
+
+-- name: skip
+-- The task's code found that there is nothing to do.
+with {{moment}},
+given as (
+    select distinct on (id, leg) * from unnest($2::bigint[], $3::integer[], $4::text[]) as given (id, leg, why)
+),
+held as materialized (
+    select t.id, t.state as from_state, g.why
+    from task_instance t join given g on g.id = t.id and g.leg = t.leg
+    where t.state = 'running'
+    order by t.id for update of t
+),
+changed as (
+    update task_instance t set
+        state = 'skipped', end_date = moment.now, next_method = null, next_kwargs = null, {{over}}
+    from held h cross join moment
+    where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{announced}}, {{entry}}
+{{answer}}
+
+-- name: fail
+-- The try has failed, on a worker or in its wait. With a time to rest the task tries again after it, else it is over.
+-- The caller names the state it leaves: a worker's late word never touches a leg that the scheduler has to fail.
+with {{moment}},
+given as (
+    select distinct on (id, leg) *
+    from unnest($2::bigint[], $3::integer[], $4::text[], $5::interval[], $6::text[])
+        as given (id, leg, from_state, rest, why)
+),
+held as materialized (
+    select t.id, t.state as from_state, g.rest, g.why
+    from task_instance t join given g on g.id = t.id and g.leg = t.leg and g.from_state = t.state
+    where t.state = 'running' or (t.state = 'scheduled' and t.next_method = '__fail__')
+    order by t.id for update of t
+),
+changed as (
+    update task_instance t set
+        state = case when h.rest is null then 'failed' else 'up_for_retry' end,
+        end_date = case when h.rest is null then moment.now end,
+        wake_at = moment.now + h.rest,
+        next_method = case when h.from_state = 'scheduled' then t.next_method end,
+        next_kwargs = case when h.from_state = 'scheduled' then t.next_kwargs end,
+        {{over}}
+    from held h cross join moment
+    where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{announced}}, {{entry}}
+{{answer}}
+
+-- name: reschedule
+-- A sensor looks again at a date, or after a while.
+with {{moment}},
+given as (
+    select distinct on (id, leg) *
+    from unnest($2::bigint[], $3::integer[], $4::timestamptz[], $5::interval[]) as given (id, leg, until, after)
+),
+held as materialized (
+    select t.id, t.state as from_state, g.until, g.after, null as why
+    from task_instance t join given g on g.id = t.id and g.leg = t.leg
+    where t.state = 'running'
+    order by t.id for update of t
+),
+changed as (
+    update task_instance t set
+        state = 'up_for_reschedule', wake_at = coalesce(h.until, moment.now + h.after),
+        next_method = null, next_kwargs = null, {{over}}
+    from held h cross join moment
+    where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{entry}}
+{{answer}}
+
+-- name: drain
+-- The worker leaves and its grace has run out: the same leg will run again elsewhere once its child is gone.
+with {{moment}}, {{given_legs}},
+held as materialized (
+    select t.id, t.state as from_state, null as why
+    from task_instance t join given g on g.id = t.id and g.leg = t.leg
+    where t.state = 'running'
+    order by t.id for update of t
+),
+changed as (
+    update task_instance t set state = 'shutdown'
+    from held h
+    where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{entry}}
+{{answer}}
+
+-- name: stopped
+-- The child of a leg that was drained or taken away is gone. The fence is the leg of that child.
+with {{moment}}, {{given_legs}},
+held as materialized (
+    select t.id, t.state as from_state, null as why
+    from task_instance t join given g on g.id = t.id and g.leg = t.child_leg
+    where t.state in ('shutdown', 'restarting', 'success', 'failed', 'skipped', 'upstream_failed', 'removed')
+    order by t.id for update of t
+),
+changed as (
+    update task_instance t set
+        state = case when t.state = 'shutdown' then 'scheduled' else t.state end, {{over}}
+    from held h
+    where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{entry}}
+{{answer}}
+
+-- name: rescue
+-- The worker is gone. A leg that it ran has failed; a leg that was taken away from it is free.
+with {{moment}},
+held as materialized (
+    select t.id, t.state as from_state, 'its worker ' || j.id || ' on ' || j.hostname || ' is gone' as why
+    from task_instance t join job j on j.id = t.worker_id and j.state <> 'running'
+    where t.state in
+        ('running', 'shutdown', 'restarting', 'success', 'failed', 'skipped', 'upstream_failed', 'removed')
+    order by t.id limit $2 for update of t skip locked
+),
+changed as (
+    update task_instance t set
+        state = case when t.state in ('running', 'shutdown') then 'scheduled' else t.state end,
+        next_method = case when t.state = 'running' then '__fail__' else t.next_method end,
+        next_kwargs = case when t.state = 'running' then json_build_object('error', h.why, 'reason', 'zombie')
+                           else t.next_kwargs end,
+        leg = t.leg + 1, {{over}}
+    from held h
+    where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{entry}}
+{{answer}}

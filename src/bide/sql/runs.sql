@@ -1,0 +1,208 @@
+-- Runs, from launch to end, and what a scheduler says about tasks that have not started. Whoever decides on a picture
+-- of a run proves by the epoch that it is still the last one; a person who rewrites the past makes a new epoch.
+
+-- fragment: run_entry
+run_entry as (
+    insert into history (at, verb, dag_run_id, from_state, to_state, who, why)
+    select moment.now, '{{verb}}', c.id, c.from_state, c.state, $1, c.why from changed c cross join moment
+)
+
+-- fragment: given_runs
+given as (
+    select distinct on (id, epoch) * from unnest($2::bigint[], $3::integer[]) as given (id, epoch)
+)
+
+-- fragment: unstarted
+-- Locks the runs for as long as the statement takes, so that nobody opens a new epoch in between; then the tasks.
+given as (
+    select distinct on (id, epoch) * from unnest($2::bigint[], $3::integer[]) as given (id, epoch)
+),
+pictured as materialized (
+    select r.id, r.epoch from dag_run r
+    where r.state = 'running'
+      and r.id = any (array(
+          select t.dag_run_id from task_instance t where t.id = any (array(select given.id from given))))
+    order by r.id for share of r
+),
+sure as materialized (
+    select g.id from given g join task_instance t on t.id = g.id
+    join pictured p on p.id = t.dag_run_id and p.epoch = g.epoch
+)
+
+-- name: launch
+-- Runs of one version of a DAG come to be, each with all its task instances. A run that is there already is left alone.
+with {{moment}},
+changed as (
+    insert into dag_run (
+        dag_id, run_id, dag_version_id, run_type, logical_date, data_interval_start, data_interval_end, conf,
+        queued_at, dagrun_timeout)
+    select $2, r.run_id, $3, $4, r.logical_date, r.interval_start, r.interval_end, r.conf, moment.now, $5
+    from unnest($6::text[], $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::json[])
+        as r (run_id, logical_date, interval_start, interval_end, conf)
+    cross join moment
+    on conflict do nothing
+    returning id, dag_id, run_id, state, null as from_state, null as why
+),
+tasks as (
+    insert into task_instance (
+        dag_run_id, dag_id, run_id, task_id, map_index, operator, pool, pool_slots, priority_weight, queue, retries,
+        max_tries, execution_timeout, sensor_timeout, max_active_tis_per_dag, max_active_tis_per_dagrun, is_leaf,
+        callbacks)
+    select c.id, c.dag_id, c.run_id, t.task_id, t.map_index, t.operator, t.pool, t.pool_slots, t.priority_weight,
+        t.queue, t.retries, t.retries, t.execution_timeout, t.sensor_timeout, t.max_active_tis_per_dag,
+        t.max_active_tis_per_dagrun, t.is_leaf, string_to_array(t.callbacks, ',')
+    from changed c cross join unnest(
+        $11::text[], $12::integer[], $13::text[], $14::text[], $15::integer[], $16::integer[], $17::text[],
+        $18::integer[], $19::interval[], $20::interval[], $21::integer[], $22::integer[], $23::boolean[], $24::text[])
+        as t (task_id, map_index, operator, pool, pool_slots, priority_weight, queue, retries, execution_timeout,
+              sensor_timeout, max_active_tis_per_dag, max_active_tis_per_dagrun, is_leaf, callbacks)
+),
+{{run_entry}}
+select id, run_id from changed order by id
+
+-- name: begin
+-- The DAG may have one more active run. The turn is the proof.
+with {{moment}},
+turned as (update turn set number = number + 1 where number = $2 returning number),
+held as materialized (
+    select r.id, r.state as from_state from dag_run r
+    where r.id = any ($3::bigint[]) and r.state = 'queued' and (select count(*) from turned) = 1
+    order by r.id for update of r
+),
+changed as (
+    update dag_run r set
+        state = 'running', start_date = coalesce(r.start_date, moment.now), timeout_at = moment.now + r.dagrun_timeout
+    from held h cross join moment
+    where r.id = h.id
+    returning r.*, h.from_state, null as why
+),
+{{run_entry}}
+select id, state from changed order by id
+
+-- fragment: all_done
+not exists (select from task_instance t where t.dag_run_id = r.id
+            and t.state not in ('success', 'failed', 'skipped', 'upstream_failed', 'removed'))
+
+-- name: conclude
+-- Every task is terminal and the model has said how the run ended. One that is out of time is left to `expire`.
+with {{moment}},
+given as (
+    select distinct on (id, epoch) *
+    from unnest($2::bigint[], $3::integer[], $4::text[]) as given (id, epoch, to_state)
+),
+held as materialized (
+    select r.id, r.state as from_state, g.to_state from dag_run r join given g on g.id = r.id and g.epoch = r.epoch
+    where r.state = 'running' and (r.timeout_at is null or r.timeout_at > (select now from moment))
+      and g.to_state in ('success', 'failed') and {{all_done}}
+    order by r.id for update of r
+),
+changed as (
+    update dag_run r set state = h.to_state, end_date = moment.now, timeout_at = null
+    from held h cross join moment
+    where r.id = h.id
+    returning r.*, h.from_state, null as why
+),
+{{run_entry}}
+select id, state from changed order by id
+
+-- name: expire
+-- The run took longer than it may. Its tasks have been stopped before.
+with {{moment}}, {{given_runs}},
+held as materialized (
+    select r.id, r.state as from_state from dag_run r join given g on g.id = r.id and g.epoch = r.epoch
+    where r.state = 'running' and r.timeout_at <= (select now from moment) and {{all_done}}
+    order by r.id for update of r
+),
+changed as (
+    update dag_run r set state = 'failed', end_date = moment.now, timeout_at = null
+    from held h cross join moment
+    where r.id = h.id
+    returning r.*, h.from_state, 'it took longer than dagrun_timeout' as why
+),
+{{run_entry}}
+select id, state from changed order by id
+
+-- name: mark_run
+-- A person says how the run ended. Its tasks have been marked before.
+with {{moment}}, {{given_runs}},
+held as materialized (
+    select r.id, r.state as from_state from dag_run r join given g on g.id = r.id and g.epoch = r.epoch
+    where r.state in ('queued', 'running') and $4 in ('success', 'failed') and {{all_done}}
+    order by r.id for update of r
+),
+changed as (
+    update dag_run r set state = $4, end_date = moment.now, timeout_at = null
+    from held h cross join moment
+    where r.id = h.id
+    returning r.*, h.from_state, $5::text as why
+),
+{{run_entry}}
+select id, state from changed order by id
+
+-- name: ready
+-- Its trigger rule holds. A task that was cleared waits until its worker has said that the old child is gone.
+with {{moment}}, {{unstarted}},
+held as materialized (
+    select t.id, t.state as from_state, null as why from task_instance t
+    where t.id = any (array(select sure.id from sure))
+      and t.state in ('none', 'restarting') and t.worker_id is null
+    order by t.id for update of t
+),
+changed as (
+    update task_instance t set state = 'scheduled'
+    from held h where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{entry}}
+{{answer}}
+
+-- name: block
+-- Its trigger rule can no longer hold, because something upstream failed.
+with {{moment}}, {{unstarted}},
+held as materialized (
+    select t.id, t.state as from_state, null as why from task_instance t
+    where t.id = any (array(select sure.id from sure))
+      and (t.state in ('none', 'restarting') or t.state = 'scheduled' and t.start_date is null)
+    order by t.id for update of t
+),
+changed as (
+    update task_instance t set state = 'upstream_failed', end_date = moment.now
+    from held h cross join moment where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{entry}}
+{{answer}}
+
+-- name: skip_unstarted
+-- A branch went elsewhere, or its trigger rule says so.
+with {{moment}}, {{unstarted}},
+held as materialized (
+    select t.id, t.state as from_state, null as why from task_instance t
+    where t.id = any (array(select sure.id from sure))
+      and (t.state in ('none', 'restarting') or t.state = 'scheduled' and t.start_date is null)
+    order by t.id for update of t
+),
+changed as (
+    update task_instance t set state = 'skipped', end_date = moment.now
+    from held h cross join moment where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{entry}}
+{{answer}}
+
+-- name: pass_empty
+-- Its trigger rule holds and it has nothing to do: no worker hears of it.
+with {{moment}}, {{unstarted}},
+held as materialized (
+    select t.id, t.state as from_state, null as why from task_instance t
+    where t.id = any (array(select sure.id from sure))
+      and t.state in ('none', 'restarting') and t.worker_id is null
+    order by t.id for update of t
+),
+changed as (
+    update task_instance t set state = 'success', start_date = moment.now, end_date = moment.now
+    from held h cross join moment where t.id = h.id
+    returning t.*, h.from_state, h.why
+),
+{{entry}}
+{{answer}}

@@ -1,0 +1,55 @@
+"""Between Python's structs and PostgreSQL's arrays: a batch goes in as columns and comes out as rows."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from asyncpg import Record
+from msgspec import Struct
+
+from bide.model.states import TaskState
+
+_STATES = {state.value: state for state in TaskState}
+
+
+class Changed(Struct, frozen=True):
+    """A task instance after a verb."""
+
+    id: int
+    dag_run_id: int
+    state: TaskState
+    leg: int
+    try_number: int
+
+
+class Leg(Struct, frozen=True):
+    """A task instance as somebody was given it. As a fence: nobody was given it since."""
+
+    id: int
+    leg: int
+
+
+class XCom(Struct, frozen=True):
+    """A value that a task leaves behind; `of` is the task instance, or the wait that ends it."""
+
+    of: int
+    key: str
+    value: str
+
+
+def changed(records: Iterable[Record]) -> list[Changed]:
+    """Read the answer of a verb about task instances."""
+    return [
+        Changed(row["id"], row["dag_run_id"], _STATES[row["state"]], row["leg"], row["try_number"]) for row in records
+    ]
+
+
+def columns(kind: type[Struct], items: Sequence[Struct]) -> list[list[Any]]:
+    """Turn a batch around: one list for each field, in the order of the fields."""
+    return [[storable(getattr(item, field)) for item in items] for field in kind.__struct_fields__]
+
+
+def storable(value: Any) -> Any:
+    """Replace what PostgreSQL's text cannot hold; such characters stand in error messages only."""
+    if isinstance(value, str) and not value.isprintable():
+        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+    return value

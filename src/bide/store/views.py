@@ -1,0 +1,121 @@
+"""What the services look at before they say something; the statements are in sql/views.sql."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from bide.model.states import TaskState
+from bide.store.database import Database
+from bide.store.holding import Claim
+from bide.store.rows import Leg
+
+
+class PoolRoom(Struct, frozen=True):
+    """A pool and the slots that are free in it; fewer than none after somebody has made it smaller."""
+
+    name: str
+    slots: int
+    free: int
+
+
+class Busy(Struct, frozen=True):
+    """How many instances of a task take room in a run."""
+
+    dag_id: str
+    dag_run_id: int
+    task_id: str
+    number: int
+
+
+class Candidate(Struct, frozen=True):
+    """A task instance that may be queued if there is room."""
+
+    id: int
+    leg: int
+    dag_run_id: int
+    dag_id: str
+    task_id: str
+    pool: str
+    pool_slots: int
+    priority_weight: int
+    max_active_tis_per_dag: int | None
+    max_active_tis_per_dagrun: int | None
+    resumes: bool
+
+
+class Failing(Struct, frozen=True):
+    """A leg that has only to fail."""
+
+    id: int
+    leg: int
+    dag_run_id: int
+    dag_id: str
+    task_id: str
+    map_index: int
+    try_number: int
+    max_tries: int
+    next_kwargs: str
+
+
+class HeldLeg(Struct, frozen=True):
+    """A leg whose child may run on a worker. Where `leg` is greater, it was taken away and the child must stop."""
+
+    id: int
+    child_leg: int
+    leg: int
+    state: TaskState
+
+
+class Expiring(Struct, frozen=True):
+    """A run that is out of time, with the tasks that have still to be stopped."""
+
+    id: int
+    epoch: int
+    tasks: tuple[int, ...]
+
+
+async def current_turn(db: Database) -> int:
+    """Read the turn; do it before counting the room."""
+    number: int = (await db.rows("current_turn"))[0]["number"]
+    return number
+
+
+async def pool_room(db: Database) -> list[PoolRoom]:
+    """Count the free slots of each pool."""
+    return [PoolRoom(**row) for row in await db.rows("pool_room")]
+
+
+async def busy(db: Database) -> list[Busy]:
+    """Count what takes room."""
+    return [Busy(**row) for row in await db.rows("busy")]
+
+
+async def candidates(db: Database, pools: Sequence[str], limit: int) -> list[Candidate]:
+    """List what may be queued, the most urgent first, of each pool at most so many."""
+    return [Candidate(**row) for row in await db.rows("candidates", pools, limit)]
+
+
+async def failing(db: Database, limit: int) -> list[Failing]:
+    """List the legs that have only to fail."""
+    return [Failing(**row) for row in await db.rows("failing", limit)]
+
+
+async def offered(db: Database, queues: Sequence[str], limit: int) -> list[Leg]:
+    """List queued legs of these queues, the most urgent first."""
+    return [Leg(row["id"], row["leg"]) for row in await db.rows("offered", queues, limit)]
+
+
+async def legs_of(db: Database, worker_id: int) -> list[HeldLeg]:
+    """List what the database says that a worker's children run."""
+    rows = await db.rows("legs_of", worker_id)
+    return [HeldLeg(row["id"], row["child_leg"], row["leg"], TaskState(row["state"])) for row in rows]
+
+
+async def waits_of(db: Database, triggerer_id: int) -> list[Claim]:
+    """List what the database says that a triggerer holds."""
+    return [Claim(**row) for row in await db.rows("waits_of", triggerer_id)]
+
+
+async def expiring(db: Database, limit: int) -> list[Expiring]:
+    """List runs that are out of time."""
+    return [Expiring(row["id"], row["epoch"], tuple(row["tasks"])) for row in await db.rows("expiring", limit)]
