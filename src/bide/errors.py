@@ -27,3 +27,11 @@ class EmbeddedServerError(BideError):
 
 class MigrationError(BideError):
     """The database cannot be brought to the shape this program needs."""
+
+
+class CodecError(BideError, ValueError):
+    """A value cannot be stored, or a stored value cannot be read."""
+
+
+class SealingError(BideError):
+    """What was stored encrypted is not given out."""
