@@ -7,13 +7,12 @@ from datetime import timedelta
 from difflib import get_close_matches
 from itertools import count, islice
 
-from bide.errors import OutcomeError, PlanError
+from bide.errors import PlanError
 from bide.model.graph import WEIGHT_LIMIT, topological
-from bide.model.outcome import LONGEST_WAIT, check_wait
 from bide.model.plan import DagPlan, TaskPlan
 from bide.model.trigger_rules import TriggerRule
+from bide.model.wait import LONGEST_ID, LONGEST_WAIT, is_name
 
-LONGEST_ID = 250
 PROBLEMS_SHOWN = 10
 
 _ID = re.compile(r"[\w.-]*\w[\w.-]*")  # not dots alone: ids become names of files
@@ -44,7 +43,6 @@ def _problems(plan: DagPlan) -> Iterator[str]:
             _in_roles(task, tasks),
             _in_numbers(task),
             _in_names(task),
-            _in_start(task),
         ):
             yield from (f"{named}: {problem}" for problem in problems)
 
@@ -65,10 +63,10 @@ def _in_dag(plan: DagPlan) -> Iterator[str]:
 def _in_id(name: str, given: str) -> Iterator[str]:
     if not given:
         yield f"{name} is empty; give it a name."
-    elif len(given) > LONGEST_ID:
-        yield f"{name} {_quoted(given)} has {len(given)} characters; {LONGEST_ID} are the most."
     elif not _ID.fullmatch(given):
         yield f"{name} {_quoted(given)} must be made of letters, digits, '_', '-' and '.', and not of dots alone."
+    elif len(given.encode()) > LONGEST_ID:
+        yield f"{name} {_quoted(given)} has {len(given.encode())} bytes; {LONGEST_ID} are the most."
 
 
 def _in_upstream(task: TaskPlan, tasks: dict[str, TaskPlan]) -> Iterator[str]:
@@ -116,19 +114,8 @@ def _in_numbers(task: TaskPlan) -> Iterator[str]:
 def _in_names(task: TaskPlan) -> Iterator[str]:
     names = {"operator": task.operator, "pool": task.pool, "queue": task.queue, "executor": task.executor}
     for name, given in names.items():
-        if given is not None and not (given.isprintable() and 0 < len(given) <= LONGEST_ID):
-            yield f"{name} {_quoted(given)} must have 1 to {LONGEST_ID} printable characters."
-
-
-def _in_start(task: TaskPlan) -> Iterator[str]:
-    start = task.start_from_trigger
-    if start is None:
-        return
-    try:
-        check_wait(start.classpath, start.next_method)
-    except OutcomeError as error:
-        yield f"it cannot start from its trigger: {error}"
-    yield from _no_duration("timeout of start_from_trigger", start.timeout)
+        if given is not None and not is_name(given):
+            yield f"{name} {_quoted(given)} must be printable and have 1 to {LONGEST_ID} bytes."
 
 
 def _out_of_range(name: str, number: int | None, least: int = 1, most: int = _MOST) -> Iterator[str]:

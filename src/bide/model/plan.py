@@ -16,6 +16,7 @@ from msgspec import Struct
 from bide.errors import PlanError
 from bide.model.retry import RetryPolicy
 from bide.model.trigger_rules import TriggerRule
+from bide.model.wait import Wait
 
 
 class WeightRule(StrEnum):
@@ -59,14 +60,10 @@ class MapPlan(Struct, frozen=True, kw_only=True):
     kind: Literal["expand", "expand_kwargs"] = "expand"
 
 
-class StartTriggerPlan(Struct, frozen=True, kw_only=True):
-    """The wait with which a task starts without a worker; arguments are encoded text."""
+class StartPlan(Struct, frozen=True, kw_only=True):
+    """The wait with which a task starts without a worker, and whether its arguments are templates still."""
 
-    classpath: str
-    kwargs: str
-    next_method: str
-    next_kwargs: str
-    timeout: timedelta | None = None
+    wait: Wait
     templated: bool = False
 
 
@@ -107,7 +104,7 @@ class TaskPlan(Struct, frozen=True, kw_only=True):
 
     deferrable: bool = False
     mapped: MapPlan | None = None
-    start_from_trigger: StartTriggerPlan | None = None
+    start_from_trigger: StartPlan | None = None
     callbacks: frozenset[Callback] = frozenset()
     outlets: tuple[str, ...] = ()
     owner: str = "bide"

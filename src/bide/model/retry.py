@@ -44,9 +44,7 @@ class GiveUp(Struct, frozen=True):
     reason: str
 
 
-def after_failure(
-    policy: RetryPolicy, try_number: int, *, retryable: bool, seed: int = 0
-) -> Retry | GiveUp:
+def after_failure(policy: RetryPolicy, try_number: int, *, retryable: bool, seed: int = 0) -> Retry | GiveUp:
     """Decide what follows the failure of this try.
 
     `try_number` counts from 1, so a task tries `retries + 1` times. `retryable` is false for exceptions
