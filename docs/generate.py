@@ -11,17 +11,14 @@ import sys
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
 
 from bide.model.states import TERMINAL, UNFINISHED, RunState, TaskState
-from bide.model.transitions import HOLDER_VERBS, RUN_VERBS, TASK_VERBS, Fence, RunVerb, Verb
+from bide.model.transitions import HOLDER_VERBS, RUN_VERBS, TASK_VERBS, Fence, State, Transition
 from bide.settings import document
 
 HERE = Path(__file__).parent
 
 FAMILIES: dict[frozenset[StrEnum], str] = {UNFINISHED: "any unfinished", TERMINAL: "any terminal"}
-
-S = TypeVar("S", bound=StrEnum)
 
 _REMARK = re.compile(r'^\s+\w+ = "([^"]+)"  # (.+)$', re.MULTILINE)
 
@@ -57,9 +54,9 @@ The leg: *new* means that the verb counts it up, so that every earlier holder's 
 
 {run_verbs}
 
-## Waits and processes
+## Waits, processes and new runs
 
-These say who holds a wait, or that a process lives. The task instance stays in its state.
+These say who holds a wait, that a process lives, or that a run comes to be. No task instance leaves its state.
 
 {holder_verbs}
 """
@@ -103,37 +100,42 @@ def remarks(enum: type[StrEnum]) -> list[tuple[str, str]]:
     return [(f"`{member}`", remark.get(member, "")) for member in enum]
 
 
-def diagram(verbs: Iterable[Verb | RunVerb], first: StrEnum) -> str:
+def diagram(verbs: Iterable[Transition[State]], first: State) -> str:
     """Draw the verbs as a state diagram: one arrow for each pair of states, with the verbs that take it."""
-    arrows: dict[tuple[str, str], list[str]] = {}
+    arrows: dict[tuple[State, State], list[str]] = {}
     for verb in verbs:
         for before, after in verb.moves.items():
             for state in (state for state in in_order(after) if state != before):
                 arrows.setdefault((before, state), []).append(verb.name)
-    ends = sorted({after for _, after in arrows} - {before for before, _ in arrows})
+    ends = {after for _, after in arrows} - {before for before, _ in arrows}
     lines = [
         f"[*] --> {first}",
         *(f"{before} --> {after}: {', '.join(names)}" for (before, after), names in arrows.items()),
-        *(f"{end} --> [*]" for end in ends),
+        *(f"{end} --> [*]" for end in in_order(ends)),
     ]
     return "\n".join(["```mermaid", "stateDiagram-v2", *(f"    {line}" for line in lines), "```"])
 
 
-def moves(verb_moves: Mapping[S, frozenset[S]]) -> str:
-    """Say where a verb leads, with the states together that it treats alike."""
-    alike: dict[str, list[S]] = {}
+def moves(verb_moves: Mapping[State, frozenset[State]]) -> str:
+    """Say where a verb leads, with the states together that it treats alike; from all but a few: "any other"."""
+    alike: dict[str, list[State]] = {}
     for before in in_order(verb_moves):
         after = in_order(verb_moves[before])
         alike.setdefault("itself" if after == [before] else ", ".join(after), []).append(before)
-    return "; ".join(f"{family(before)} → {after}" for after, before in alike.items())
+    if len(alike) > 1 and len(verb_moves) == len(type(before).__members__):
+        *few, rest = sorted(alike.items(), key=lambda group: len(group[1]))
+        named = [(family(states), after) for after, states in few] + [("any other", rest[0])]
+    else:
+        named = [(family(states), after) for after, states in alike.items()]
+    return "; ".join(f"{states} → {after}" for states, after in named)
 
 
-def family(states: list[S]) -> str:
+def family(states: Iterable[StrEnum]) -> str:
     """Name a set of states, by the word for the whole family if it is one."""
     return FAMILIES.get(frozenset(states)) or ", ".join(states)
 
 
-def in_order(states: Iterable[S]) -> list[S]:
+def in_order(states: Iterable[State]) -> list[State]:
     """Sort states as they are declared, so that a page does not depend on how a set is walked."""
     return sorted(states, key=lambda state: list(type(state).__members__).index(state.name))
 

@@ -15,10 +15,10 @@ class TaskState(StrEnum):
     UP_FOR_RESCHEDULE = "up_for_reschedule"  # a sensor that looks again at a date
     RESTARTING = "restarting"  # cleared by a person, starts afresh when its dependencies hold
     SHUTDOWN = "shutdown"  # its worker is leaving; runs again without using up a try
-    SUCCESS = "success"
-    FAILED = "failed"
-    SKIPPED = "skipped"
-    UPSTREAM_FAILED = "upstream_failed"
+    SUCCESS = "success"  # did its work, or somebody said that it counts as done
+    FAILED = "failed"  # failed, and no try is left
+    SKIPPED = "skipped"  # had nothing to do
+    UPSTREAM_FAILED = "upstream_failed"  # never started, because of what failed before it
     REMOVED = "removed"  # no longer in the DAG
 
 

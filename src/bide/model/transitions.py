@@ -7,11 +7,14 @@ history, a line in the log. The diagram and the tables in `docs/` and the matrix
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
+from typing import Generic, TypeVar
 
 from bide.model.states import TERMINAL, UNFINISHED, RunState, TaskState
 
 S = TaskState
+R = RunState
+State = TypeVar("State", bound=StrEnum)
+
 FAIL_METHOD = "__fail__"
 """The `next_method` of a leg that has only to fail. The scheduler finishes it; no worker is used."""
 
@@ -29,62 +32,58 @@ class Fence(StrEnum):
 
 
 @dataclass(frozen=True)
-class Verb:
-    """One named transition of a task instance: `moves` maps each state it leaves to the states it can lead to."""
+class Transition(Generic[State]):
+    """One named transition: `moves` maps each state it leaves to the states it can lead to."""
 
     name: str
-    moves: Mapping[TaskState, frozenset[TaskState]]
+    moves: Mapping[State, frozenset[State]]
     fence: Fence
     by: str
     when: str
     new_leg: bool = False
 
-    def allows(self, before: TaskState, after: TaskState) -> bool:
+    def allows(self, before: State, after: State) -> bool:
+        """Tell whether the table has this step."""
         return after in self.moves.get(before, frozenset())
 
 
-def _from(states: Iterable[TaskState], *to: TaskState) -> dict[TaskState, frozenset[TaskState]]:
+Verb = Transition[TaskState]
+RunVerb = Transition[RunState]
+
+
+def _from(states: Iterable[State], *to: State) -> dict[State, frozenset[State]]:
     return {state: frozenset(to) for state in states}
 
 
-def _verb(
-    name: str, moves: dict[TaskState, frozenset[TaskState]], fence: Fence, by: str, when: str, new_leg: bool = False
-) -> Verb:
-    return Verb(name, MappingProxyType(moves), fence, by, when, new_leg)
-
-
 _UNSTARTED = (S.NONE, S.RESTARTING)
-_STOPPABLE = frozenset(UNFINISHED)
 _MARKS = (S.SUCCESS, S.FAILED, S.SKIPPED)
 # A task whose child may still run keeps its worker until the worker has said that the child is gone.
-_LET_GO = {S.SHUTDOWN: frozenset({S.SCHEDULED}), S.RESTARTING: frozenset({S.RESTARTING})} | {
-    state: frozenset({state}) for state in TERMINAL
-}
+_LET_GO = _from([S.SHUTDOWN], S.SCHEDULED) | {state: frozenset({state}) for state in (S.RESTARTING, *TERMINAL)}
 
 TASK_VERBS: tuple[Verb, ...] = (
-    _verb("ready", _from(_UNSTARTED, S.SCHEDULED), Fence.EPOCH, "scheduler", "its trigger rule holds"),
-    _verb(
+    Verb("ready", _from(_UNSTARTED, S.SCHEDULED), Fence.EPOCH, "scheduler", "its trigger rule holds"),
+    Verb(
         "block",
         _from((*_UNSTARTED, S.SCHEDULED), S.UPSTREAM_FAILED),
         Fence.EPOCH,
         "scheduler",
         "its trigger rule can no longer hold, because something upstream failed",
     ),
-    _verb(
+    Verb(
         "skip_unstarted",
         _from((*_UNSTARTED, S.SCHEDULED), S.SKIPPED),
         Fence.EPOCH,
         "scheduler",
         "a branch went elsewhere, or its trigger rule says so",
     ),
-    _verb(
+    Verb(
         "pass_empty",
         _from(_UNSTARTED, S.SUCCESS),
         Fence.EPOCH,
         "scheduler",
         "its trigger rule holds and it has nothing to do",
     ),
-    _verb(
+    Verb(
         "enqueue",
         _from([S.SCHEDULED], S.QUEUED),
         Fence.TURN,
@@ -92,7 +91,7 @@ TASK_VERBS: tuple[Verb, ...] = (
         "pool, concurrency and priority allow",
         new_leg=True,
     ),
-    _verb(
+    Verb(
         "defer_at_start",
         _from([S.SCHEDULED], S.DEFERRED),
         Fence.TURN,
@@ -100,34 +99,34 @@ TASK_VERBS: tuple[Verb, ...] = (
         "it begins in its trigger",
         new_leg=True,
     ),
-    _verb("unqueue", _from([S.QUEUED], S.SCHEDULED), Fence.LEG, "scheduler", "the executor lost or refused it"),
-    _verb("start", _from([S.QUEUED], S.RUNNING), Fence.LEG, "worker", "a child takes it up"),
-    _verb("succeed", _from([S.RUNNING], S.SUCCESS), Fence.LEG, "worker", "its code returned"),
-    _verb("skip", _from([S.RUNNING], S.SKIPPED), Fence.LEG, "worker", "its code said so"),
-    _verb(
+    Verb("unqueue", _from([S.QUEUED], S.SCHEDULED), Fence.LEG, "scheduler", "the executor lost or refused it"),
+    Verb("start", _from([S.QUEUED], S.RUNNING), Fence.LEG, "worker", "a child takes it up"),
+    Verb("succeed", _from([S.RUNNING], S.SUCCESS), Fence.LEG, "worker", "its code returned"),
+    Verb("skip", _from([S.RUNNING], S.SKIPPED), Fence.LEG, "worker", "its code said so"),
+    Verb(
         "fail",
         _from([S.RUNNING, S.SCHEDULED], S.FAILED, S.UP_FOR_RETRY),
         Fence.LEG,
         "worker, scheduler",
         f"its code raised; from scheduled only a leg whose next method is `{FAIL_METHOD}`",
     ),
-    _verb(
+    Verb(
         "reschedule",
         _from([S.RUNNING], S.UP_FOR_RESCHEDULE),
         Fence.LEG,
         "worker",
         "a sensor will look again at a date",
     ),
-    _verb("defer", _from([S.RUNNING], S.DEFERRED), Fence.LEG, "worker", "it has nothing to do but wait"),
-    _verb("drain", _from([S.RUNNING], S.SHUTDOWN), Fence.LEG, "worker", "the worker leaves and its grace has run out"),
-    _verb(
+    Verb("defer", _from([S.RUNNING], S.DEFERRED), Fence.LEG, "worker", "it has nothing to do but wait"),
+    Verb("drain", _from([S.RUNNING], S.SHUTDOWN), Fence.LEG, "worker", "the worker leaves and its grace has run out"),
+    Verb(
         "stopped",
-        dict(_LET_GO),
+        _LET_GO,
         Fence.LEG,
         "worker",
         "the child of a leg that was taken away or drained is gone",
     ),
-    _verb(
+    Verb(
         "rescue",
         _from([S.RUNNING], S.SCHEDULED) | _LET_GO,
         Fence.DEAD_OWNER,
@@ -135,43 +134,43 @@ TASK_VERBS: tuple[Verb, ...] = (
         f"its worker is gone; a running leg goes on to `{FAIL_METHOD}`",
         new_leg=True,
     ),
-    _verb("fire", _from([S.DEFERRED], S.SCHEDULED), Fence.CLAIM, "triggerer", "its trigger yielded an event"),
-    _verb(
+    Verb("fire", _from([S.DEFERRED], S.SCHEDULED), Fence.CLAIM, "triggerer", "its trigger yielded an event"),
+    Verb(
         "fire_due",
         _from([S.DEFERRED], S.SCHEDULED, S.SUCCESS),
         Fence.DATE,
         "scheduler",
         "it waits for a date and the date has come",
     ),
-    _verb(
+    Verb(
         "end",
         _from([S.DEFERRED], S.SUCCESS, S.SKIPPED, S.SCHEDULED),
         Fence.CLAIM,
         "triggerer",
         f"its trigger yielded the end of the task; a failure goes on to `{FAIL_METHOD}`",
     ),
-    _verb(
+    Verb(
         "crash",
         _from([S.DEFERRED], S.SCHEDULED),
         Fence.CLAIM,
         "triggerer",
         f"its trigger raised or ended without an event; goes on to `{FAIL_METHOD}`",
     ),
-    _verb(
+    Verb(
         "lapse",
         _from([S.DEFERRED], S.SCHEDULED),
         Fence.DATE,
         "scheduler",
         f"the wait took too long; goes on to `{FAIL_METHOD}`",
     ),
-    _verb(
+    Verb(
         "wake",
         _from([S.UP_FOR_RETRY, S.UP_FOR_RESCHEDULE], S.SCHEDULED),
         Fence.DATE,
         "scheduler",
         "the date of the next try or look has come",
     ),
-    _verb(
+    Verb(
         "clear",
         _from([S.SCHEDULED, S.QUEUED, S.DEFERRED, S.UP_FOR_RETRY, S.UP_FOR_RESCHEDULE], S.NONE)
         | _from([S.RUNNING, S.SHUTDOWN, *TERMINAL], S.RESTARTING),
@@ -180,7 +179,7 @@ TASK_VERBS: tuple[Verb, ...] = (
         "it shall run afresh",
         new_leg=True,
     ),
-    _verb(
+    Verb(
         "mark",
         {state: frozenset(_MARKS) - {state} for state in TaskState},
         Fence.STATE,
@@ -188,17 +187,17 @@ TASK_VERBS: tuple[Verb, ...] = (
         "it shall count as done; stops what runs or waits",
         new_leg=True,
     ),
-    _verb(
+    Verb(
         "stop",
-        _from(_STOPPABLE, S.SKIPPED),
+        _from(UNFINISHED, S.SKIPPED),
         Fence.STATE,
         "scheduler",
         "its run timed out, or failed fast",
         new_leg=True,
     ),
-    _verb(
+    Verb(
         "remove",
-        _from(_STOPPABLE, S.REMOVED),
+        _from(UNFINISHED, S.REMOVED),
         Fence.STATE,
         "scheduler",
         "it is no longer in the DAG",
@@ -207,45 +206,42 @@ TASK_VERBS: tuple[Verb, ...] = (
 )
 
 
-@dataclass(frozen=True)
-class RunVerb:
-    """One named transition of a run."""
-
-    name: str
-    moves: Mapping[RunState, frozenset[RunState]]
-    fence: Fence
-    by: str
-    when: str
-
-
-def _run_verb(
-    name: str, before: Iterable[RunState], after: Iterable[RunState], fence: Fence, by: str, when: str
-) -> RunVerb:
-    return RunVerb(name, MappingProxyType({state: frozenset(after) for state in before}), fence, by, when)
-
-
-R = RunState
 RUN_VERBS: tuple[RunVerb, ...] = (
-    _run_verb("begin", [R.QUEUED], [R.RUNNING], Fence.TURN, "scheduler", "the DAG may have one more active run"),
-    _run_verb(
+    RunVerb("begin", _from([R.QUEUED], R.RUNNING), Fence.TURN, "scheduler", "the DAG may have one more active run"),
+    RunVerb(
         "conclude",
-        [R.RUNNING],
-        [R.SUCCESS, R.FAILED],
+        _from([R.RUNNING], R.SUCCESS, R.FAILED),
         Fence.EPOCH,
         "scheduler",
         "every task is terminal; failed if a leaf failed",
     ),
-    _run_verb("expire", [R.RUNNING], [R.FAILED], Fence.DATE, "scheduler", "it took longer than `dagrun_timeout`"),
-    _run_verb("reopen", [R.SUCCESS, R.FAILED], [R.QUEUED], Fence.STATE, "person", "one of its tasks was cleared"),
-    _run_verb(
-        "mark_run", [R.QUEUED, R.RUNNING], [R.SUCCESS, R.FAILED], Fence.STATE, "person", "it shall count as done"
+    RunVerb(
+        "expire",
+        _from([R.RUNNING], R.FAILED),
+        Fence.EPOCH,
+        "scheduler",
+        "it took longer than `dagrun_timeout`, and its tasks have been stopped",
+    ),
+    RunVerb(
+        "reopen",
+        _from([R.SUCCESS, R.FAILED], R.QUEUED),
+        Fence.STATE,
+        "person",
+        "one of its tasks was cleared or marked",
+    ),
+    RunVerb(
+        "mark_run",
+        _from([R.QUEUED, R.RUNNING], R.SUCCESS, R.FAILED),
+        Fence.EPOCH,
+        "person",
+        "it shall count as done, and its tasks have been marked",
     ),
 )
 
 
 @dataclass(frozen=True)
 class HolderVerb:
-    """A verb about who holds a wait, or about a process. The task instance stays where it is."""
+    """A verb that moves no state: who holds a wait, that a process lives, that a run comes to be."""
 
     name: str
     subject: str
@@ -255,11 +251,14 @@ class HolderVerb:
 
 
 HOLDER_VERBS: tuple[HolderVerb, ...] = (
+    HolderVerb("launch", "run", Fence.STATE, "scheduler, person", "it is due or asked for, and not there yet"),
     HolderVerb("claim", "wait", Fence.STATE, "triggerer", "nobody holds it; claim + 1"),
-    HolderVerb("release", "wait", Fence.CLAIM, "triggerer", "the triggerer leaves or hands it over; claim + 1"),
+    HolderVerb("release", "wait", Fence.CLAIM, "triggerer", "it is handed over; claim + 1"),
+    HolderVerb("release_all", "wait", Fence.STATE, "triggerer", "the triggerer leaves; claim + 1"),
     HolderVerb("orphan", "wait", Fence.DEAD_OWNER, "anybody", "its triggerer is gone; claim + 1"),
     HolderVerb("park", "wait", Fence.CLAIM, "triggerer", "its code or its key is not there; claim + 1"),
     HolderVerb("unpark", "wait", Fence.DATE, "anybody", "time to try a parked wait again"),
+    HolderVerb("sweep", "wait", Fence.DATE, "scheduler", "nothing waits for it"),
     HolderVerb("take_kill", "kill", Fence.STATE, "triggerer", "an `on_kill` is asked for; claim + 1"),
     HolderVerb("acknowledge", "kill", Fence.CLAIM, "triggerer", "its `on_kill` has run"),
     HolderVerb("give_up", "kill", Fence.DATE, "scheduler", "its `on_kill` did not run in time"),
@@ -270,4 +269,4 @@ HOLDER_VERBS: tuple[HolderVerb, ...] = (
     HolderVerb("bury", "job", Fence.DATE, "anybody", "it stayed silent for too long after that"),
 )
 
-VERBS: Mapping[str, Verb] = MappingProxyType({verb.name: verb for verb in TASK_VERBS})
+VERBS: Mapping[str, Verb] = {verb.name: verb for verb in TASK_VERBS}
