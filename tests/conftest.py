@@ -3,9 +3,11 @@
 import asyncio
 import itertools
 import os
+import secrets
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -16,48 +18,75 @@ from bide import embedded
 from bide.sql import read
 from bide.store.database import Database, connected
 
-TEMPLATE = "bide_test_template"
 # The tests kill no power supply: what they check is not lost when a test server is.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_wal_size": "4GB"}
+# Databases of runs that are gone: a run holds a connection under its name, and its databases begin with that name.
+LEFT_BEHIND = r"""
+    select d.datname from pg_database d
+    where d.datname like 'bide\_test\_%' and d.datdba = current_user::regrole and not exists (
+        select from pg_stat_activity run
+        where run.application_name like 'bide\_test\_%' and starts_with(d.datname, run.application_name))
+"""
 
 _open = ExitStack()
 _numbers = itertools.count()
 
 
-def start_server() -> str:
-    """Give the address of a server with the template database in it."""
+@dataclass(frozen=True)
+class Server:
+    """A server with the template database of this run on it; the template's name is the name of the run."""
+
+    url: str
+    template: str
+
+
+def start_server() -> Server:
+    """Give a server to the whole run, until pytest is about to end."""
     url = os.environ.get("BIDE_TEST_DATABASE_URL")
     if not url:
         folder = _open.enter_context(tempfile.TemporaryDirectory(prefix="bide-tests-"))
         url = _open.enter_context(embedded.running(Path(folder) / "postgres", settings=FAST)).url
-    asyncio.run(make_template(url))
-    return url
+    server = Server(url, f"bide_test_{secrets.token_hex(6)}")
+    runner = _open.enter_context(asyncio.Runner())
+    admin = runner.run(make_template(server))
+    _open.callback(lambda: runner.run(end_run(admin)))
+    return server
 
 
-async def make_template(url: str) -> None:
-    admin = await asyncpg.connect(url)
-    try:
-        await admin.execute(f"drop database if exists {TEMPLATE} with (force)")
-        await admin.execute(f"create database {TEMPLATE}")
-    finally:
-        await admin.close()
-    connection = await asyncpg.connect(database_url(url, TEMPLATE))
-    try:
-        await connection.execute(read("schema.sql"))
-    finally:
-        await connection.close()
+async def make_template(server: Server) -> asyncpg.Connection:
+    """Tidy up after runs that were killed, and make the database that those of this run are copies of."""
+    admin = await asyncpg.connect(server.url, server_settings={"application_name": server.template})
+    await drop_left_behind(admin)
+    await admin.execute(f"create database {server.template}")
+    connection = await asyncpg.connect(database_url(server.url, server.template))
+    await connection.execute(read("schema.sql"))
+    await connection.close()
+    return admin
+
+
+async def end_run(admin: asyncpg.Connection) -> None:
+    """Give up the name of the run, and drop what is left of it."""
+    await admin.execute("set application_name = 'bide tests'")
+    await drop_left_behind(admin)
+    await admin.close()
+
+
+async def drop_left_behind(admin: asyncpg.Connection) -> None:
+    for row in await admin.fetch(LEFT_BEHIND):
+        await admin.execute(f'drop database if exists "{row["datname"]}" with (force)')
 
 
 def database_url(url: str, name: str) -> str:
+    """Return the address of another database on the same server."""
     return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
 
 def pytest_configure_node(node: object) -> None:
     """Let all of xdist's processes use one server."""
     config = node.config  # type: ignore[attr-defined]
-    if not hasattr(config, "server_url"):
-        config.server_url = start_server()
-    node.workerinput["server_url"] = config.server_url  # type: ignore[attr-defined]
+    if not hasattr(config, "server"):
+        config.server = start_server()
+    node.workerinput["server"] = asdict(config.server)  # type: ignore[attr-defined]
 
 
 def pytest_unconfigure() -> None:
@@ -65,20 +94,41 @@ def pytest_unconfigure() -> None:
 
 
 @pytest.fixture(scope="session")
-def server_url(request: pytest.FixtureRequest) -> Iterator[str]:
+def server(request: pytest.FixtureRequest) -> Server:
+    """The server of this run."""
+    given = getattr(request.config, "workerinput", {}).get("server")
+    return Server(**given) if given else start_server()
+
+
+@pytest.fixture(scope="session")
+def server_url(server: Server) -> str:
     """The address of the server of this run."""
-    given = getattr(request.config, "workerinput", {}).get("server_url")
-    yield given or start_server()
+    return server.url
 
 
 @pytest.fixture
-async def database(server_url: str) -> AsyncIterator[str]:
+async def empty_database(server: Server) -> AsyncIterator[str]:
+    """The address of a fresh database without any table."""
+    async for url in fresh(server, "template1"):
+        yield url
+
+
+@pytest.fixture
+async def database(server: Server) -> AsyncIterator[str]:
     """The address of a fresh database with the whole schema and nothing in it."""
-    name = f"bide_test_{os.getpid()}_{next(_numbers)}"
-    admin = await asyncpg.connect(server_url)
+    async for url in fresh(server, server.template):
+        yield url
+
+
+async def fresh(server: Server, template: str) -> AsyncIterator[str]:
+    """Make a copy of a template for as long as somebody uses it."""
+    name = f"{server.template}_{os.getpid()}_{next(_numbers)}"
+    admin = await asyncpg.connect(server.url)
     try:
-        await admin.execute(f"create database {name} template {TEMPLATE} strategy file_copy")
-        yield database_url(server_url, name)
+        # Older servers know no other strategy than copying files, and no word for it.
+        strategy = "strategy file_copy" if admin.get_server_version() >= (15,) else ""
+        await admin.execute(f"create database {name} template {template} {strategy}")
+        yield database_url(server.url, name)
         await admin.execute(f"drop database {name} with (force)")
     finally:
         await admin.close()
