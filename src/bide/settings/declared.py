@@ -42,9 +42,7 @@ def limited(doc: str, least: float, most: float, default_in_words: str = "") -> 
 
 def seconds_between_heartbeats(service: str) -> About:
     """Describe a heartbeat: the same rule and the same limits for every service."""
-    return limited(
-        f"Seconds between heartbeats of a {service}; after 2.1 times this it counts as dead.", 0.1, 300
-    )
+    return limited(f"Seconds between heartbeats of a {service}; after 2.1 times this it counts as dead.", 0.1, 300)
 
 
 def slots_of_this_machine() -> int:
@@ -57,9 +55,7 @@ class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __repr__(self) -> str:
         """Show every value, the secret ones masked."""
-        shown = (
-            f"{key}={shown_value(s, getattr(self, key))!r}" for key, s in settings_in(type(self)).items()
-        )
+        shown = (f"{key}={shown_value(s, getattr(self, key))!r}" for key, s in settings_in(type(self)).items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -119,31 +115,25 @@ class Scheduler(Section, frozen=True):
         float,
         limited("Most seconds between two looks at the database when nothing wakes the scheduler.", 0.01, 60),
     ] = 1.0
-    batch_size: Annotated[
-        int, limited("Most tasks that one statement of the scheduler moves.", 1, 10_000)
-    ] = 500
+    batch_size: Annotated[int, limited("Most tasks that one statement of the scheduler moves.", 1, 10_000)] = 500
 
 
 class Worker(Section, frozen=True):
     """The service that runs tasks."""
 
-    slots: Annotated[
-        int, limited("How many tasks one worker runs at the same time.", 1, 10_000, "4 per processor")
-    ] = msgspec.field(default_factory=slots_of_this_machine)
+    slots: Annotated[int, limited("How many tasks one worker runs at the same time.", 1, 10_000, "4 per processor")] = (
+        msgspec.field(default_factory=slots_of_this_machine)
+    )
     job_heartbeat_sec: Annotated[float, seconds_between_heartbeats("worker")] = 5.0
 
 
 class Triggerer(Section, frozen=True):
     """The service that waits on behalf of deferred tasks."""
 
-    capacity: Annotated[
-        int, limited("How many triggers one triggerer runs at the same time.", 1, 1_000_000)
-    ] = 1000
+    capacity: Annotated[int, limited("How many triggers one triggerer runs at the same time.", 1, 1_000_000)] = 1000
     runners: Annotated[
         int,
-        limited(
-            "How many processes, with an event loop each, a triggerer shares its triggers among.", 1, 128
-        ),
+        limited("How many processes, with an event loop each, a triggerer shares its triggers among.", 1, 128),
     ] = 1
     max_trigger_to_select_per_loop: Annotated[
         int,
@@ -171,9 +161,7 @@ class Operators(Section, frozen=True):
 class Logging(Section, frozen=True):
     """What the services write about themselves."""
 
-    level: Annotated[
-        str, About(doc="The least important messages that are still written.", choices=LEVELS)
-    ] = "INFO"
+    level: Annotated[str, About(doc="The least important messages that are still written.", choices=LEVELS)] = "INFO"
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

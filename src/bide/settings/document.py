@@ -46,7 +46,9 @@ def document() -> str:
 def documented(name: str, section: type[Section]) -> str:
     """Return the part of the page about one section."""
     rows = "".join(row(setting) for setting in settings_in(section).values())
-    return f"## [{name}]\n\n{section.__doc__}\n\n| setting | default | takes | what it is for |\n|---|---|---|---|\n{rows}"
+    return (
+        f"## [{name}]\n\n{section.__doc__}\n\n| setting | default | takes | what it is for |\n|---|---|---|---|\n{rows}"
+    )
 
 
 def row(setting: Setting) -> str:

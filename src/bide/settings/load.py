@@ -101,9 +101,7 @@ def from_environment(environ: Mapping[str, str]) -> Given:
     known = {setting.variable: setting for setting in SETTINGS.values()}
     url = SETTINGS["database.url"]
     if environ.get(DATABASE_URL) is not None and url.variable in environ:
-        raise SettingsError(
-            f"{DATABASE_URL} and {url.variable} are both set and mean the same; keep one of them."
-        )
+        raise SettingsError(f"{DATABASE_URL} and {url.variable} are both set and mean the same; keep one of them.")
     known[DATABASE_URL] = url
     for variable, text in environ.items():
         if variable in known:

@@ -43,11 +43,7 @@ def from_text(setting: Setting, text: str, where: str) -> Value:
 def from_toml(setting: Setting, raw: object, where: str) -> Value:
     """Take a value from bide.toml, which has types: a text is never taken for a number."""
     value: Value
-    if (
-        setting.kind == tuple[str, ...]
-        and isinstance(raw, list)
-        and all(isinstance(item, str) for item in raw)
-    ):
+    if setting.kind == tuple[str, ...] and isinstance(raw, list) and all(isinstance(item, str) for item in raw):
         value = tuple(raw)
     elif setting.kind is bool and isinstance(raw, bool):
         value = raw
