@@ -3,6 +3,8 @@
 A file is a list of blocks. `-- name: fire` begins a statement, `-- fragment: noted` a piece that statements of the
 same file share by `{{noted}}`. `{{verb}}` becomes the name of the statement, so that a verb, its statement and its
 history entry cannot be called differently. The comment lines under the name say what the statement is for.
+
+The files in `migrations/` are numbered, and run as they stand.
 """
 
 import re
@@ -14,6 +16,7 @@ from types import MappingProxyType
 
 _BLOCK = re.compile(r"^-- (name|fragment): (\w+)\n", re.MULTILINE)
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
+_NUMBERED = re.compile(r"(\d{4})_(\w+)\.sql")
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,16 @@ def statement_files() -> list[str]:
     """The files of named statements."""
     return sorted(
         path.name for path in files(__name__).iterdir() if path.name.endswith(".sql") and path.name != "schema.sql"
+    )
+
+
+def migrations() -> list[tuple[int, str, str]]:
+    """Number, name and text of every migration, in their order."""
+    found = [(path, _NUMBERED.fullmatch(path.name)) for path in files(__name__).joinpath("migrations").iterdir()]
+    return sorted(
+        (int(named[1]), named[2], path.read_text(encoding="utf-8").replace("{{schema.sql}}", read("schema.sql")))
+        for path, named in found
+        if named
     )
 
 

@@ -1,6 +1,14 @@
 -- The whole database as it is today. The files in migrations/ lead here; a test proves it.
 -- Names that operators of such systems know are kept, so that the SQL they know runs here.
 
+-- The migrations that led here. Written by `bide db migrate`, and by nobody else.
+create table migration (
+    number integer primary key check (number > 0),
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null
+);
+
 -- The clock ------------------------------------------------------------------------------------------------
 
 -- One row. Tests move or freeze it; nobody else touches it.
