@@ -190,7 +190,7 @@ TASK_VERBS: tuple[Verb, ...] = (
     Verb(
         "stop",
         _from(UNFINISHED, S.SKIPPED),
-        Fence.STATE,
+        Fence.EPOCH,
         "scheduler",
         "its run timed out, or failed fast",
         new_leg=True,

@@ -11,7 +11,13 @@ held as materialized (select waiting.* from waiting join ended on ended.id = wai
 gone as (delete from trigger w using ended where w.id = ended.id)
 
 -- fragment: waits_to_be
--- The triggers of `held` task instances. An equal shared wait that is there already takes the newcomer in.
+-- The triggers of `held` task instances. An equal shared wait that is there already takes the newcomer in, and is as
+-- urgent as the most urgent of those who wait. Those that are there are locked by id, as everywhere.
+shared as materialized (
+    select w.id from trigger w
+    where w.shared_key = any (array(select h.shared_key from held h where h.shared_key is not null))
+    order by w.id for update of w
+),
 made as (
     insert into trigger (
         id, classpath, kwargs, created_date, queue, priority, due_at, event, ends, shared_key, on_kill)
@@ -19,7 +25,11 @@ made as (
         h.new_trigger_id, h.classpath, h.kwargs, moment.now, h.queue, h.priority_weight,
         coalesce(h.due_at, moment.now + h.due_in), h.event, h.ends, h.shared_key, h.on_kill
     from held h cross join moment
-    on conflict (shared_key) where shared_key is not null do update set shared_key = excluded.shared_key
+    where (select count(*) from shared) >= 0
+    order by coalesce(h.shared_key, ''), case when h.shared_key is null then h.new_trigger_id end,
+             h.priority_weight desc, h.id
+    on conflict (shared_key) where shared_key is not null
+        do update set priority = greatest(trigger.priority, excluded.priority)
     returning id, shared_key
 )
 
@@ -74,7 +84,7 @@ held as materialized (
     from task_instance t join given g on g.id = t.id and g.leg = t.leg
     where (select count(*) from turned) = 1
       and t.state = 'scheduled' and t.next_method is null
-      and not exists (select from kill k where k.task_instance_id = t.id)
+      and {{answered}}
     order by t.id for update of t
 ),
 {{waits_to_be}},
@@ -82,10 +92,7 @@ changed as (
     update task_instance t set
         state = 'deferred', leg = t.leg + 1, trigger_id = coalesce(m.id, h.new_trigger_id),
         next_method = h.next_method, next_kwargs = h.next_kwargs, queued_at = moment.now,
-        try_number = t.try_number + h.opens::integer,
-        start_date = case when h.opens then moment.now else t.start_date end,
-        try_deadline = case when h.opens then moment.now + t.execution_timeout else t.try_deadline end,
-        sensor_deadline = coalesce(t.sensor_deadline, moment.now + t.sensor_timeout),
+        {{opening}},
         trigger_timeout = least(
             moment.now + h.timeout,
             case when h.opens then moment.now + t.execution_timeout else t.try_deadline end,
@@ -94,11 +101,7 @@ changed as (
     where t.id = h.id
     returning t.*, h.from_state, h.why, h.opens
 ),
-forgotten as (
-    delete from xcom x using changed c
-    where c.opens and c.try_number > 1
-      and (x.dag_id, x.run_id, x.task_id, x.map_index) = (c.dag_id, c.run_id, c.task_id, c.map_index)
-),
+{{forgotten}},
 {{entry}}
 {{answer}}
 
@@ -134,8 +137,11 @@ given as (
     from unnest($2::bigint[], $3::integer[], $4::text[], $5::json[], $6::text[])
         as given (trigger_id, claim, to_state, error, why)
 ),
+xcoms as (
+    select * from unnest($7::bigint[], $8::integer[], $9::text[], $10::json[]) as x (source, fence, key, value)
+),
 waiting as materialized (
-    select t.id, t.state as from_state, w.id as trigger_id, g.to_state, g.error, g.why
+    select t.id, t.state as from_state, w.id as trigger_id, g.claim, g.to_state, g.error, g.why
     from given g join trigger w on w.id = g.trigger_id and w.claim = g.claim
     join task_instance t on t.waits_for = w.id
     where g.to_state in ('success', 'skipped', 'scheduled')
@@ -150,16 +156,9 @@ changed as (
         next_kwargs = case when h.to_state = 'scheduled' then h.error end
     from held h cross join moment
     where t.id = h.id
-    returning t.*, h.from_state, h.why
+    returning t.*, h.from_state, h.why, h.trigger_id as source, h.claim as fence
 ),
-pushed as (
-    insert into xcom (dag_id, run_id, task_id, map_index, key, value, timestamp)
-    select distinct on (c.id, x.key) c.dag_id, c.run_id, c.task_id, c.map_index, x.key, x.value, moment.now
-    from unnest($7::bigint[], $8::text[], $9::json[]) as x (trigger_id, key, value)
-    join changed c on c.trigger_id = x.trigger_id cross join moment
-    on conflict (dag_id, run_id, task_id, map_index, key) do update
-    set value = excluded.value, timestamp = excluded.timestamp
-),
+{{pushed}},
 {{announced}}, {{entry}}
 {{answer}}
 
@@ -189,10 +188,13 @@ changed as (
 
 -- name: fire_due
 -- Timers whose date has come: their tasks go on, or have succeeded where the timer is all there was to do.
+-- Where a timeout came before that date, `lapse` has the word, however late anybody looks.
 with {{moment}},
 due as materialized (
     select w.id, w.event, w.ends from trigger w
-    where w.due_at <= (select now from moment) and exists (select from task_instance t where t.waits_for = w.id)
+    where w.due_at <= (select now from moment)
+      and exists (select from task_instance t
+                  where t.waits_for = w.id and w.due_at <= coalesce(t.trigger_timeout, w.due_at))
     order by w.due_at limit $2
 ),
 held as materialized (
@@ -221,6 +223,7 @@ with {{moment}},
 overdue as materialized (
     select t.id from task_instance t
     where t.state = 'deferred' and t.trigger_timeout <= (select now from moment)
+      and not exists (select from trigger w where w.id = t.waits_for and w.due_at <= t.trigger_timeout)
     order by t.trigger_timeout limit $3
 ),
 held as materialized (

@@ -16,6 +16,50 @@ entry as (
     from changed c cross join moment
 )
 
+-- fragment: opening
+-- The first leg of a try opens it: a number, a start, its deadlines. `held` says whether it `opens`.
+try_number = t.try_number + h.opens::integer,
+start_date = case when h.opens then moment.now else t.start_date end,
+try_deadline = case when h.opens then moment.now + t.execution_timeout else t.try_deadline end,
+sensor_deadline = coalesce(t.sensor_deadline, moment.now + t.sensor_timeout)
+
+-- fragment: forgotten
+-- A new try knows no XComs of the last one.
+forgotten as (
+    delete from xcom x using changed c
+    where c.opens and c.try_number > 1
+      and (x.dag_id, x.run_id, x.task_id, x.map_index) = (c.dag_id, c.run_id, c.task_id, c.map_index)
+)
+
+-- fragment: pushed
+-- The XComs of those that said `xcoms` and were heard: `changed` has the source and its fence.
+pushed as (
+    insert into xcom (dag_id, run_id, task_id, map_index, key, value, timestamp)
+    select distinct on (c.id, x.key) c.dag_id, c.run_id, c.task_id, c.map_index, x.key, x.value, moment.now
+    from xcoms x join changed c on c.source = x.source and c.fence = x.fence cross join moment
+    on conflict (dag_id, run_id, task_id, map_index, key) do update
+    set value = excluded.value, timestamp = excluded.timestamp
+)
+
+-- fragment: answered
+-- No leg starts before the on_kill of the wait that it comes from has been answered.
+not exists (select from kill k where k.trigger_id = t.trigger_id)
+
+-- fragment: sure
+-- Locks the runs for as long as the statement takes, so that nobody opens a new epoch in between; then the tasks.
+-- `given` has the tasks, each with the epoch of the picture on which something was decided about it.
+pictured as materialized (
+    select r.id, r.epoch from dag_run r
+    where r.state = 'running'
+      and r.id = any (array(
+          select t.dag_run_id from task_instance t where t.id = any (array(select given.id from given))))
+    order by r.id for share of r
+),
+sure as materialized (
+    select g.id from given g join task_instance t on t.id = g.id
+    join pictured p on p.id = t.dag_run_id and p.epoch = g.epoch
+)
+
 -- fragment: announced
 -- Whoever asked to be called for such an end will be.
 announced as (
@@ -40,8 +84,7 @@ freed as materialized (
 deserted as materialized (
     select distinct on (f.id) f.*, h.id as task_instance_id, h.reason
     from freed f join held h on h.waits_for = f.id
-    where not exists (
-        select from task_instance t where t.waits_for = f.id and t.id not in (select o.id from held o))
+    where f.shared_key is null or not waited_for(f.id, array(select o.id from held o))
     order by f.id, h.id
 ),
 asked as (

@@ -10,7 +10,7 @@ given as (
 worker_id = null, child_leg = null
 
 -- name: start
--- A child takes the leg up. The first leg of a try opens it: a number, a start, its deadlines, no XComs of the last try.
+-- A child takes the leg up.
 with {{moment}},
 given as (
     select distinct on (id, leg) * from unnest($3::bigint[], $4::integer[]) as given (id, leg)
@@ -25,19 +25,12 @@ held as materialized (
 changed as (
     update task_instance t set
         state = 'running', worker_id = $2, child_leg = t.leg,
-        try_number = t.try_number + h.opens::integer,
-        start_date = case when h.opens then moment.now else t.start_date end,
-        try_deadline = case when h.opens then moment.now + t.execution_timeout else t.try_deadline end,
-        sensor_deadline = coalesce(t.sensor_deadline, moment.now + t.sensor_timeout)
+        {{opening}}
     from held h cross join moment
     where t.id = h.id
     returning t.*, h.from_state, h.why, h.opens, moment.now
 ),
-forgotten as (
-    delete from xcom x using changed c
-    where c.opens and c.try_number > 1
-      and (x.dag_id, x.run_id, x.task_id, x.map_index) = (c.dag_id, c.run_id, c.task_id, c.map_index)
-),
+{{forgotten}},
 {{entry}}
 select id, leg, dag_run_id, dag_id, run_id, task_id, map_index, try_number, max_tries, retries, next_method,
        next_kwargs, try_deadline - now as try_time_left, sensor_deadline - now as sensor_time_left
@@ -46,6 +39,9 @@ from changed order by id
 -- name: succeed
 -- The task's code returned: its XComs are kept and its end is announced.
 with {{moment}}, {{given_legs}},
+xcoms as (
+    select * from unnest($4::bigint[], $5::integer[], $6::text[], $7::json[]) as x (source, fence, key, value)
+),
 held as materialized (
     select t.id, t.state as from_state, null as why
     from task_instance t join given g on g.id = t.id and g.leg = t.leg
@@ -57,16 +53,9 @@ changed as (
         state = 'success', end_date = moment.now, next_method = null, next_kwargs = null, {{over}}
     from held h cross join moment
     where t.id = h.id
-    returning t.*, h.from_state, h.why
+    returning t.*, h.from_state, h.why, t.id as source, t.leg as fence
 ),
-pushed as (
-    insert into xcom (dag_id, run_id, task_id, map_index, key, value, timestamp)
-    select distinct on (c.id, x.key) c.dag_id, c.run_id, c.task_id, c.map_index, x.key, x.value, moment.now
-    from unnest($4::bigint[], $5::text[], $6::json[]) as x (id, key, value)
-    join changed c on c.id = x.id cross join moment
-    on conflict (dag_id, run_id, task_id, map_index, key) do update
-    set value = excluded.value, timestamp = excluded.timestamp
-),
+{{pushed}},
 {{announced}}, {{entry}}
 {{answer}}
 

@@ -13,7 +13,7 @@ held as materialized (
     from task_instance t join given g on g.id = t.id and g.leg = t.leg
     where (select count(*) from turned) = 1
       and t.state = 'scheduled' and t.next_method is distinct from '__fail__'
-      and not exists (select from kill k where k.task_instance_id = t.id)
+      and {{answered}}
     order by t.id for update of t
 ),
 changed as (

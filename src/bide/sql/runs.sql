@@ -7,26 +7,10 @@ run_entry as (
     select moment.now, '{{verb}}', c.id, c.from_state, c.state, $1, c.why from changed c cross join moment
 )
 
--- fragment: given_runs
+-- fragment: given_epochs
+-- Runs, or tasks of runs, each with the epoch of the picture on which something was decided about it.
 given as (
     select distinct on (id, epoch) * from unnest($2::bigint[], $3::integer[]) as given (id, epoch)
-)
-
--- fragment: unstarted
--- Locks the runs for as long as the statement takes, so that nobody opens a new epoch in between; then the tasks.
-given as (
-    select distinct on (id, epoch) * from unnest($2::bigint[], $3::integer[]) as given (id, epoch)
-),
-pictured as materialized (
-    select r.id, r.epoch from dag_run r
-    where r.state = 'running'
-      and r.id = any (array(
-          select t.dag_run_id from task_instance t where t.id = any (array(select given.id from given))))
-    order by r.id for share of r
-),
-sure as materialized (
-    select g.id from given g join task_instance t on t.id = g.id
-    join pictured p on p.id = t.dag_run_id and p.epoch = g.epoch
 )
 
 -- name: launch
@@ -107,7 +91,7 @@ select id, state from changed order by id
 
 -- name: expire
 -- The run took longer than it may. Its tasks have been stopped before.
-with {{moment}}, {{given_runs}},
+with {{moment}}, {{given_epochs}},
 held as materialized (
     select r.id, r.state as from_state from dag_run r join given g on g.id = r.id and g.epoch = r.epoch
     where r.state = 'running' and r.timeout_at <= (select now from moment) and {{all_done}}
@@ -124,7 +108,7 @@ select id, state from changed order by id
 
 -- name: mark_run
 -- A person says how the run ended. Its tasks have been marked before.
-with {{moment}}, {{given_runs}},
+with {{moment}}, {{given_epochs}},
 held as materialized (
     select r.id, r.state as from_state from dag_run r join given g on g.id = r.id and g.epoch = r.epoch
     where r.state in ('queued', 'running') and $4 in ('success', 'failed') and {{all_done}}
@@ -141,7 +125,7 @@ select id, state from changed order by id
 
 -- name: ready
 -- Its trigger rule holds. A task that was cleared waits until its worker has said that the old child is gone.
-with {{moment}}, {{unstarted}},
+with {{moment}}, {{given_epochs}}, {{sure}},
 held as materialized (
     select t.id, t.state as from_state, null as why from task_instance t
     where t.id = any (array(select sure.id from sure))
@@ -158,7 +142,7 @@ changed as (
 
 -- name: block
 -- Its trigger rule can no longer hold, because something upstream failed.
-with {{moment}}, {{unstarted}},
+with {{moment}}, {{given_epochs}}, {{sure}},
 held as materialized (
     select t.id, t.state as from_state, null as why from task_instance t
     where t.id = any (array(select sure.id from sure))
@@ -175,7 +159,7 @@ changed as (
 
 -- name: skip_unstarted
 -- A branch went elsewhere, or its trigger rule says so.
-with {{moment}}, {{unstarted}},
+with {{moment}}, {{given_epochs}}, {{sure}},
 held as materialized (
     select t.id, t.state as from_state, null as why from task_instance t
     where t.id = any (array(select sure.id from sure))
@@ -192,7 +176,7 @@ changed as (
 
 -- name: pass_empty
 -- Its trigger rule holds and it has nothing to do: no worker hears of it.
-with {{moment}}, {{unstarted}},
+with {{moment}}, {{given_epochs}}, {{sure}},
 held as materialized (
     select t.id, t.state as from_state, null as why from task_instance t
     where t.id = any (array(select sure.id from sure))
@@ -204,5 +188,5 @@ changed as (
     from held h cross join moment where t.id = h.id
     returning t.*, h.from_state, h.why
 ),
-{{entry}}
+{{announced}}, {{entry}}
 {{answer}}

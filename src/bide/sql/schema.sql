@@ -245,6 +245,11 @@ create table kill (
 create index kill_task on kill (task_instance_id);
 create index kill_deadline on kill (deadline);
 
+-- Whether anybody else waits there. Volatile, so that it looks anew where it stands: two statements that take the last
+-- two out of a shared wait meet at its lock, and the second must see that the first has gone.
+create function waited_for(wait bigint, but bigint[]) returns boolean language sql volatile
+    as 'select exists (select from task_instance t where t.waits_for = wait and t.id <> all (but))';
+
 create table xcom (
     dag_id text not null,
     run_id text not null,

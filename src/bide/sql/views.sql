@@ -31,7 +31,7 @@ select t.id, t.leg, t.dag_run_id, t.dag_id, t.task_id, t.pool, t.pool_slots, t.p
 from unnest($1::text[]) as open (pool) cross join lateral (
     select t.* from task_instance t
     where t.pool = open.pool and t.state = 'scheduled' and t.next_method is distinct from '__fail__'
-      and not exists (select from kill k where k.task_instance_id = t.id)
+      and {{answered}}
       and exists (select from dag_run r where r.id = t.dag_run_id and r.state = 'running')
     order by (t.next_method is null), t.priority_weight desc, t.id limit $2
 ) t

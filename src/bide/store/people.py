@@ -6,7 +6,8 @@ from typing import Literal
 
 from bide.model.states import TaskState
 from bide.store.database import Database
-from bide.store.rows import Changed
+from bide.store.rows import Changed, columns
+from bide.store.runs import Unstarted
 
 
 async def clear(db: Database, who: str, kill_patience: timedelta, ids: Sequence[int], why: str = "") -> list[Changed]:
@@ -25,11 +26,11 @@ async def stop(
     db: Database,
     who: str,
     kill_patience: timedelta,
-    ids: Sequence[int],
+    tasks: Sequence[Unstarted],
     reason: Literal["run_timed_out", "run_failed"],
 ) -> list[Changed]:
     """Their run is over before they are."""
-    return await db.found("stop", who, kill_patience, ids, reason)
+    return await db.verb("stop", who, tasks, kill_patience, *columns(Unstarted, tasks), reason)
 
 
 async def remove(db: Database, who: str, kill_patience: timedelta, ids: Sequence[int]) -> list[Changed]:

@@ -29,9 +29,10 @@ class Leg(Struct, frozen=True):
 
 
 class XCom(Struct, frozen=True):
-    """A value that a task leaves behind; `of` is the task instance, or the wait that ends it."""
+    """A value that a task leaves behind. `source` and `fence` are the task and its leg, or its wait and the claim."""
 
-    of: int
+    source: int
+    fence: int
     key: str
     value: str
 
