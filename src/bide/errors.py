@@ -1,4 +1,4 @@
-"""The errors a person can meet. Each docstring is the message's first half: what went wrong; the text says what to do."""
+"""The errors a person can meet. Each docstring is the message's first half, what went wrong; the text says what to do."""
 
 
 class BideError(Exception):
@@ -35,3 +35,11 @@ class CodecError(BideError, ValueError):
 
 class SealingError(BideError):
     """What was stored encrypted is not given out."""
+
+
+class UnknownKey(SealingError):
+    """No key at hand opens it. It may be opened when the right key is back: what needs it is parked."""
+
+
+class SealedElsewhere(SealingError):
+    """It was sealed for another place, so somebody has moved it. It never opens here: this is audited."""

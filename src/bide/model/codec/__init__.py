@@ -6,18 +6,19 @@ else is an object with the reserved key "$", which names the type, and "v", whic
 mistaken for a tag, and a dict with string keys is always a plain object to which a key can be appended.
 
 The text is fit for every JSON type and function of PostgreSQL: strings with NUL or half a surrogate pair, which
-those refuse, are written in escapes of plain ASCII. Equal sets give equal texts.
+those refuse, are written in escapes of plain ASCII. Equal sets of equal types give equal texts.
 
 What cannot come back exactly is refused with its path: subclasses of built-in types, functions, open files,
 cycles. Aliases are not kept: a list that is referred to twice becomes two equal lists.
 
 Decoding looks at length and depth before anything else and never imports a module. `Codec()` knows no class of
 a user and leaves such values as `Opaque`; a child that runs the user's code passes `resolve`, which turns a name
-into a class, and of such a class only an Enum, a dataclass or a msgspec Struct is ever built.
+into a class, and of such a class only an Enum, a dataclass, a msgspec Struct or a type of pendulum is ever built.
 """
 
 from bide.model.codec.codec import Codec
 from bide.model.codec.limits import MAX_DEPTH, MAX_SIZE
-from bide.model.codec.registry import Opaque, Registry, register
+from bide.model.codec.opaque import Opaque
+from bide.model.codec.registry import Registry, register
 
 __all__ = ["MAX_DEPTH", "MAX_SIZE", "Codec", "Opaque", "Registry", "register"]

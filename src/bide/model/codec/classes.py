@@ -12,9 +12,18 @@ from msgspec.structs import force_setattr
 from bide.model.codec import pendulum_types
 from bide.model.codec.entry import Entry, Unstorable
 
+_CHANGED = "its class had other fields when it was stored"
+
+
+def has_fields(cls: type) -> bool:
+    """Tell whether the class says itself what makes up its instances."""
+    return issubclass(cls, Enum | Struct) or dataclasses.is_dataclass(cls)
+
 
 def entry_of(cls: type) -> Entry | None:
     """Tell how instances of an Enum, a dataclass, a Struct or a pendulum type are stored; None for other classes."""
+    if not is_found_by_name(cls):
+        return None
     name = f"{cls.__module__}:{cls.__qualname__}"
     if issubclass(cls, Flag):
         return Entry(name, lambda flag: flag.value, cls, (int,))
@@ -37,7 +46,7 @@ def is_found_by_name(cls: type) -> bool:
 
 def _member_name(member: Enum) -> str:
     if type(member).__members__.get(member.name) is not member:
-        raise Unstorable("a member that its Enum does not list cannot be stored")
+        raise Unstorable(f"is a member that {type(member).__qualname__} does not list.")
     return member.name
 
 
@@ -46,19 +55,29 @@ def _dataclass_fields(instance: Any) -> dict[str, object]:
     state = object.__getstate__(instance)
     in_dict, in_slots = state if isinstance(state, tuple) else (state, None)
     attributes: dict[str, object] = {**(in_dict or {}), **(in_slots or {})}
-    names = [field.name for field in dataclasses.fields(cls)]
-    odd = sorted(attributes.keys() ^ set(names))
+    odd = _odd_names(cls, attributes)
     if odd:
-        raise Unstorable(f"{cls.__qualname__} has fields without value or attributes that are no fields: {odd[0]}")
-    object.__new__(cls)  # refuses a dataclass that is also, say, a list: its items are in no field
-    return {name: attributes[name] for name in names}
+        raise Unstorable(f"is a {cls.__qualname__} whose attributes are not its fields: see {odd[0]!r}.")
+    try:
+        object.__new__(cls)
+    except TypeError:
+        raise Unstorable(f"is a {cls.__qualname__}, which has more to it than its fields. Register it.") from None
+    return attributes
+
+
+def _odd_names(cls: Any, attributes: dict[str, object]) -> list[str]:
+    fields = dataclasses.fields(cls)
+    # What __init__ does not take and has a default may be an attribute of the class alone.
+    needed = {field.name for field in fields if field.init or field.default is dataclasses.MISSING}
+    return sorted(needed - attributes.keys() | attributes.keys() - {field.name for field in fields})
 
 
 def _dataclass_maker(cls: type) -> Callable[[dict[str, object]], object]:
     def make(data: dict[str, object]) -> object:
-        _check_names(cls, data, {field.name for field in dataclasses.fields(cls)})
+        if _odd_names(cls, data):
+            raise ValueError(_CHANGED)
         # Not through __init__: it may compute, and some fields are not among its arguments.
-        made = object.__new__(cls)
+        made: object = object.__new__(cls)
         for name, value in data.items():
             object.__setattr__(made, name, value)
         return made
@@ -68,21 +87,17 @@ def _dataclass_maker(cls: type) -> Callable[[dict[str, object]], object]:
 
 def _struct_fields(instance: Struct) -> dict[str, object]:
     if getattr(instance, "__dict__", None):
-        raise Unstorable("a Struct with attributes that are no fields cannot be stored")
+        raise Unstorable(f"is a {type(instance).__qualname__} with attributes that are no fields.")
     return {name: getattr(instance, name) for name in instance.__struct_fields__}
 
 
 def _struct_maker(cls: type[Struct]) -> Callable[[dict[str, object]], object]:
     def make(data: dict[str, object]) -> object:
-        _check_names(cls, data, set(cls.__struct_fields__))
+        if data.keys() != set(cls.__struct_fields__):
+            raise ValueError(_CHANGED)
         made = cls(**data)
         for name, value in data.items():  # whatever __post_init__ has made of them
             force_setattr(made, name, value)
         return made
 
     return make
-
-
-def _check_names(cls: type, data: dict[str, object], names: set[str]) -> None:
-    if data.keys() != names:
-        raise Unstorable(f"the fields of {cls.__qualname__} are not those it had when the value was stored")

@@ -17,7 +17,7 @@ READ_SIZES = 2
 _READ_DEPTH = MAX_DEPTH + 8
 
 # The end of the text ends a string too: otherwise unclosed quotes would cost quadratic time.
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # as signed bytes: +1 and -1
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[{]}"))
 

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Callable
 from datetime import datetime, time, timedelta, timezone
-from pickle import PicklingError
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from bide.model.codec.entry import Unstorable
-from bide.model.codec.registry import Opaque
+from bide.model.codec.entry import NoClassHere, Unstorable
+from bide.model.codec.opaque import Opaque
 
 # Names are looked up in folders and packages of zone data; this keeps them there.
 _ZONE_NAME = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")
@@ -19,7 +18,7 @@ def write(moment: datetime | time) -> object:
     zone = moment.tzinfo
     if not moment.fold and (zone is None or (type(zone) is timezone and _has_usual_name(zone))):
         return moment.isoformat()
-    return [moment.replace(tzinfo=None, fold=0).isoformat(), zone, moment.fold]
+    return {"wall": moment.replace(tzinfo=None, fold=0).isoformat(), "tzinfo": zone, "fold": moment.fold}
 
 
 def reads(kind: type[datetime] | type[time]) -> Callable[[Any], object]:
@@ -28,13 +27,12 @@ def reads(kind: type[datetime] | type[time]) -> Callable[[Any], object]:
     def read(data: Any) -> object:
         if isinstance(data, str):
             return kind.fromisoformat(data)
-        wall, zone, fold = data
-        if isinstance(zone, Opaque):  # a zone of a class that this process does not know
-            return Opaque(kind.__name__, data)
-        moment = kind.fromisoformat(wall)
-        if moment.tzinfo is not None:
-            raise ValueError("two zones")
-        return moment.replace(tzinfo=zone, fold=fold)
+        if isinstance(data["tzinfo"], Opaque):
+            raise NoClassHere
+        moment = kind.fromisoformat(data["wall"])
+        if moment.tzinfo is not None or len(data) != 3:
+            raise ValueError("not a wall time, a zone and a fold")
+        return moment.replace(tzinfo=data["tzinfo"], fold=data["fold"])
 
     return read
 
@@ -49,9 +47,9 @@ def read_delta(data: list[int]) -> timedelta:
 def write_zone(zone: ZoneInfo) -> str:
     """Write a zone as its name in the zone data."""
     try:
-        ZoneInfo.__reduce__(zone)  # refuses a zone that was read from a file of the user's own
-    except PicklingError:
-        raise Unstorable("a time zone from a file cannot be stored; use ZoneInfo with a name") from None
+        zone.__reduce__()  # refuses a zone that was read from a file of the user's own
+    except Exception:
+        raise Unstorable("is a time zone that was read from a file. Pass ZoneInfo with the name of the zone.") from None
     return zone.key
 
 

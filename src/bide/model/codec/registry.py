@@ -10,20 +10,6 @@ from bide.model.codec.text import is_safe
 T = TypeVar("T")
 
 
-class Opaque:
-    """A stored value whose class is not known here: its name and its data, and nothing that could act."""
-
-    __slots__ = ("data", "name")
-
-    def __init__(self, name: str, data: object) -> None:
-        self.name = name
-        self.data = data
-
-    def __repr__(self) -> str:
-        """Show the name only: the data may hold a secret."""
-        return f"Opaque({self.name!r})"
-
-
 class Registry:
     """Which class is stored under which name, and how."""
 
@@ -31,20 +17,19 @@ class Registry:
         self._by_class: dict[type, Entry] = {}
         self._class_by_name: dict[str, type] = {}
 
-    def register(
-        self, cls: type[T], name: str, encode: Callable[[T], object], decode: Callable[[Any], T]
-    ) -> None:
+    def register(self, cls: type[T], name: str, encode: Callable[[T], object], decode: Callable[[Any], T]) -> None:
         """Store instances of exactly `cls`: `encode` turns them into storable values, `decode` makes them again.
 
-        The name is stored with every value, so it must not change. It holds a dot or a colon, as in "acme.Money".
+        The name is stored with every value, so it must not change. It holds a dot, as in "acme.Money".
         """
-        if not is_class_name(name):
+        if not is_class_name(name) or ":" in name:
             raise CodecError(f"{name!r} cannot name a type; choose a name with a dot, such as 'acme.Money'.")
         before = self._class_by_name.get(name, cls)
         if _path(before) != _path(cls):  # the same path is the same class, loaded anew
             raise CodecError(f"The name {name!r} is taken by {_path(before)}; choose another one for {_path(cls)}.")
-        if self._by_class.get(cls, Entry(name, encode, decode)).name != name:
+        if cls in self._by_class and self._by_class[cls].name != name:
             raise CodecError(f"{_path(cls)} is registered as {self._by_class[cls].name!r} already; keep that name.")
+        self._by_class.pop(before, None)
         self._by_class[cls] = Entry(name, encode, decode)
         self._class_by_name[name] = cls
 
