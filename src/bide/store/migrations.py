@@ -39,14 +39,6 @@ class Migration(Applied, frozen=True):
     text: str
 
 
-class Survey(Struct, frozen=True):
-    """What stands in a database: nothing, something of Bide's, or something of somebody else's."""
-
-    name: str
-    ours: bool
-    occupied: bool
-
-
 def known() -> list[Migration]:
     """Return the migrations of this program, in their order."""
     return [
@@ -96,25 +88,36 @@ async def opened(url: str) -> AsyncIterator[Connection]:
         if version.major < OLDEST_SERVER:
             raise MigrationError(f"The server is PostgreSQL {version.major}; Bide needs {OLDEST_SERVER} or newer.")
         yield connection
+    except asyncpg.LockNotAvailableError:
+        raise MigrationError(
+            f"Somebody has been using a table for more than {TABLE_LOCK_WITHIN}, a dump perhaps. Nothing is half done; "
+            "run the command again when that is over."
+        ) from None
+    except (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError) as error:
+        raise DatabaseUnavailable(
+            f"The connection to PostgreSQL was lost: {str(error) or 'no answer'}. Nothing is half done; run the "
+            "command again."
+        ) from error
+    except asyncpg.PostgresError as error:
+        raise MigrationError(f"PostgreSQL refused, and nothing is half done: {error}.") from error
     finally:
         await connection.close(timeout=CONNECT_WITHIN_SEC)
 
 
-async def survey(connection: Connection) -> Survey:
-    """Look what stands in the database."""
-    return Survey(**await connection.fetchrow(statement("survey").text))
-
-
 async def missing(connection: Connection, wanted: Sequence[Migration]) -> list[Migration]:
-    """Return what the database lacks, before it can be used."""
+    """Return what the database lacks before this program can use it."""
+    return pending(await applied(connection), wanted) if await is_made(connection) else list(wanted)
+
+
+async def is_made(connection: Connection) -> bool:
+    """Say whether the database is Bide's, or an empty one. One that is somebody else's is refused."""
     found = await survey(connection)
-    if found.ours:
-        return pending(await applied(connection), wanted)
-    if found.occupied:
+    if found["occupied"] and not found["ours"]:
         raise MigrationError(
-            f"The database {found.name} holds tables that are not Bide's: give Bide a database of its own."
+            f"The database {found['name']} holds tables that are not Bide's: give Bide a database of its own."
         )
-    return list(wanted)
+    ours: bool = found["ours"]
+    return ours
 
 
 async def migrate(connection: Connection, migration: Migration, wanted: Sequence[Migration]) -> bool:
@@ -137,21 +140,11 @@ async def reset(connection: Connection, wanted: Sequence[Migration]) -> None:
 @asynccontextmanager
 async def alone(connection: Connection) -> AsyncIterator[None]:
     """Begin a transaction in which no other migrator is at work."""
-    try:
-        async with connection.transaction():
-            await limit_waiting(connection, table_lock_within="0")
-            await lock_migrations(connection)
-            await limit_waiting(connection, table_lock_within=TABLE_LOCK_WITHIN)
-            yield
-    except asyncpg.LockNotAvailableError:
-        raise MigrationError(
-            f"Somebody has been using a table for more than {TABLE_LOCK_WITHIN}, a dump perhaps. Nothing was changed; "
-            "try again when that is over."
-        ) from None
-    except (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError) as error:
-        raise MigrationError(
-            f"The connection was lost, and nothing is half done: {str(error) or 'no answer'}. Run the command again."
-        ) from error
+    async with connection.transaction():
+        await limit_waiting(connection, table_lock_within="0")
+        await lock_migrations(connection)
+        await limit_waiting(connection, table_lock_within=TABLE_LOCK_WITHIN)
+        yield
 
 
 async def carry_out(connection: Connection, migration: Migration) -> None:
@@ -163,6 +156,11 @@ async def carry_out(connection: Connection, migration: Migration) -> None:
     except asyncpg.PostgresError as error:
         raise MigrationError(f"The migration {migration} failed, and nothing was changed: {error}.") from error
     await record(connection, migration)
+
+
+async def survey(connection: Connection) -> asyncpg.Record:
+    """Look what stands in the database."""
+    return await connection.fetchrow(statement("survey").text)
 
 
 async def applied(connection: Connection) -> list[Applied]:
