@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from difflib import get_close_matches
 from itertools import count, islice
@@ -14,6 +14,7 @@ from bide.model.trigger_rules import TriggerRule
 from bide.model.wait import LONGEST_ID, LONGEST_WAIT, is_name
 
 PROBLEMS_SHOWN = 10
+MOST_NESTED = 20
 
 _ID = re.compile(r"[\w.-]*\w[\w.-]*")  # not dots alone: ids become names of files
 _MOST = 2**31 - 1
@@ -35,6 +36,7 @@ def _problems(plan: DagPlan) -> Iterator[str]:
         if times > 1:
             free = next(name for number in count(2) if (name := f"{task_id}_{number}") not in tasks)
             yield f"{times} tasks have the id {_quoted(task_id)}; call the second one {_quoted(free)}, for instance."
+    yield from _in_groups(plan, tasks)
     for task in plan.tasks:
         yield from _in_id("task_id", task.task_id)
         named = f"Task {_quoted(task.task_id)}"
@@ -69,14 +71,33 @@ def _in_id(name: str, given: str) -> Iterator[str]:
         yield f"{name} {_quoted(given)} has {len(given.encode())} bytes; {LONGEST_ID} are the most."
 
 
+def _in_groups(plan: DagPlan, tasks: dict[str, TaskPlan]) -> Iterator[str]:
+    parents = {group.group_id: group.parent for group in plan.groups}
+    if len(parents) < len(plan.groups):
+        yield "Two task groups have one id; give each its own."
+    for group_id in parents:
+        yield from _in_id("group_id", group_id)
+        if group_id in tasks:
+            yield f"{_quoted(group_id)} is the id of a task and of a task group; call one of them otherwise."
+        if len(list(islice(_above(group_id, parents), MOST_NESTED))) == MOST_NESTED:
+            yield f"Task group {_quoted(group_id)} lies within itself, or within {MOST_NESTED} others; take it out."
+    named = {group.parent for group in plan.groups} | {task.group for task in plan.tasks}
+    for missing in sorted({name for name in named if name is not None} - parents.keys()):
+        yield f"There is no task group {_quoted(missing)}{_hint(missing, parents)}"
+
+
+def _above(group_id: str, parents: dict[str, str | None]) -> Iterator[str]:
+    while (parent := parents.get(group_id)) is not None:
+        yield parent
+        group_id = parent
+
+
 def _in_upstream(task: TaskPlan, tasks: dict[str, TaskPlan]) -> Iterator[str]:
     for upstream_id, times in Counter(task.upstream).items():
         if upstream_id == task.task_id:
             yield "it waits for itself; take that dependency away."
         elif upstream_id not in tasks:
-            near = get_close_matches(upstream_id, tasks, n=1)
-            hint = f"did you mean {_quoted(near[0])}?" if near else "no task has such an id."
-            yield f"it waits for {_quoted(upstream_id)}, which is not in the DAG; {hint}"
+            yield f"it waits for {_quoted(upstream_id)}, which is not in the DAG{_hint(upstream_id, tasks)}"
         elif times > 1:
             yield f"it names {_quoted(upstream_id)} {times} times as its upstream; once is enough."
     sources = [source for argument in task.mapped.inputs for source in argument.sources] if task.mapped else []
@@ -126,6 +147,11 @@ def _out_of_range(name: str, number: int | None, least: int = 1, most: int = _MO
 def _no_duration(name: str, duration: timedelta | None) -> Iterator[str]:
     if duration is not None and not timedelta(0) < duration <= LONGEST_WAIT:
         yield f"{name} is {duration}; it must be more than nothing and at most {LONGEST_WAIT.days} days."
+
+
+def _hint(given: str, known: Iterable[str]) -> str:
+    near = get_close_matches(given, known, n=1)
+    return f"; did you mean {_quoted(near[0])}?" if near else "."
 
 
 def _quoted(given: str) -> str:

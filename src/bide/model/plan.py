@@ -60,13 +60,6 @@ class MapPlan(Struct, frozen=True, kw_only=True):
     kind: Literal["expand", "expand_kwargs"] = "expand"
 
 
-class StartPlan(Struct, frozen=True, kw_only=True):
-    """The wait with which a task starts without a worker, and whether its arguments are templates still."""
-
-    wait: Wait
-    templated: bool = False
-
-
 class SchedulePlan(Struct, frozen=True, kw_only=True):
     """When runs are launched. The timetable named by `kind` knows what its `arguments` mean."""
 
@@ -75,13 +68,32 @@ class SchedulePlan(Struct, frozen=True, kw_only=True):
     summary: str = ""
 
 
+class ParamPlan(Struct, frozen=True, kw_only=True):
+    """One parameter of a run: what it is without anybody's word, and what a person may say instead, as JSON schema."""
+
+    default: Any = None
+    required: bool = False
+    schema: dict[str, Any] = {}
+    description: str | None = None
+
+
+class GroupPlan(Struct, frozen=True, kw_only=True):
+    """A group of tasks, perhaps within another group. It is there for the eye: dependencies stand at the tasks."""
+
+    group_id: str
+    parent: str | None = None
+    display_name: str | None = None
+    tooltip: str | None = None
+
+
 class TaskPlan(Struct, frozen=True, kw_only=True):
     """One task of a DAG: everything that is decided about it without running its author's code."""
 
     task_id: str
     operator: str
-    upstream: tuple[str, ...] = ()
+    display_name: str | None = None
     group: str | None = None
+    upstream: tuple[str, ...] = ()
     trigger_rule: TriggerRule = TriggerRule.ALL_SUCCESS
     retry: RetryPolicy = RetryPolicy()
     is_empty: bool = False
@@ -101,10 +113,12 @@ class TaskPlan(Struct, frozen=True, kw_only=True):
     max_active_tis_per_dagrun: int | None = None
     execution_timeout: timedelta | None = None
     sensor_timeout: timedelta | None = None
+    soft_fail: bool = False
 
     deferrable: bool = False
     mapped: MapPlan | None = None
-    start_from_trigger: StartPlan | None = None
+    start_from_trigger: Wait | None = None
+    start_is_templated: bool = False
     callbacks: frozenset[Callback] = frozenset()
     outlets: tuple[str, ...] = ()
     owner: str = "bide"
@@ -116,6 +130,9 @@ class DagPlan(Struct, frozen=True, kw_only=True):
 
     dag_id: str
     tasks: tuple[TaskPlan, ...]
+    groups: tuple[GroupPlan, ...] = ()
+    fileloc: str | None = None
+    display_name: str | None = None
     schedule: SchedulePlan = SchedulePlan()
     timezone: str = "UTC"
     start_date: datetime | None = None
@@ -126,7 +143,8 @@ class DagPlan(Struct, frozen=True, kw_only=True):
     dagrun_timeout: timedelta | None = None
     fail_fast: bool = False
     callbacks: frozenset[Callback] = frozenset()
-    params: dict[str, Any] = {}
+    is_paused_upon_creation: bool | None = None
+    params: dict[str, ParamPlan] = {}
     tags: tuple[str, ...] = ()
     owner: str = "bide"
     description: str | None = None
