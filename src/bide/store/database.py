@@ -2,10 +2,17 @@
 
 Every verb is one statement, guarded by a fence, so it may be sent again whenever it is not known whether it was
 carried out: if it was, the second time changes nothing. That is why the retry stands here, once, for all of them.
+
+A verb whose answer was lost with the connection is so answered with no rows, although it was carried out. Whoever lets
+go of something drops it then, and that is right. Whoever *takes* something does not know that it has it: the legs of
+`start` stand in `legs_of`, and the waits of `claim` in `waits_of`. So every holder compares these views with what it
+knows from time to time, and gives back what it does not know. What `enqueue` handed out stands in `offered`; a second
+`register` leaves a job behind that never beats and is buried.
 """
 
 import asyncio
 import random
+import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -17,23 +24,34 @@ from bide.errors import DatabaseUnavailable
 from bide.sql import statement
 from bide.store.rows import Changed, changed
 
-# What passes by itself: a conflict with another transaction, a server that restarts, a connection that was cut.
+# What passes by itself: a conflict with another transaction, a connection that was cut, a server that restarts, is
+# full, or only reads because it is about to hand over.
 PASSING = (
     asyncpg.SerializationError,
     asyncpg.DeadlockDetectedError,
     asyncpg.LockNotAvailableError,
-    asyncpg.QueryCanceledError,
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
-    asyncpg.TooManyConnectionsError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.ReadOnlySQLTransactionError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
     OSError,
     TimeoutError,
+)
+# What only a person can mend.
+REFUSED = (
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.ClientConfigurationError,
+    ssl.SSLCertVerificationError,
 )
 # Violated by those who join a shared wait in the moment it ends; the second look sees them.
 SHARED_WAIT = "task_instance_waits_for_fkey"
 FIRST_PAUSE_SEC = 0.005
 LONGEST_PAUSE_SEC = 1.0
+# PostgreSQL gives up on a statement by itself; when even that is not heard of, nobody is at the other end.
+ANSWER_WITHIN = 1.2
 
 
 class Database:
@@ -65,19 +83,35 @@ class Database:
         pause = FIRST_PAUSE_SEC
         while True:
             try:
-                found: list[asyncpg.Record] = await self._pool.fetch(text, *arguments)
-                return found
+                return await self._fetch(text, arguments, deadline - loop.time())
+            except REFUSED as error:
+                raise DatabaseUnavailable(
+                    f"PostgreSQL cannot be used: {error}. Correct the user, the password, the name of the database "
+                    "or the certificates in database.url."
+                ) from error
             except (*PASSING, asyncpg.ForeignKeyViolationError) as error:
-                if self._pool.is_closing() or not _passes(error):
+                if not _passes(error):
                     raise
-                if loop.time() + pause > deadline:
+                if self._pool.is_closing() or loop.time() + pause > deadline:
                     raise DatabaseUnavailable(
-                        f"PostgreSQL did not carry out {name!r} within {self._patience_sec:g} s: {error}"
+                        f"PostgreSQL did not carry out {name!r} within {self._patience_sec:g} s: "
+                        f"{str(error) or 'no answer, or no free connection'}. "
+                        "See whether the server of database.url runs and has room."
                     ) from error
             self.retries += 1
             # Jitter, so that those who met once do not meet again.
             await asyncio.sleep(pause * random.uniform(0.5, 1))
             pause = min(2 * pause, LONGEST_PAUSE_SEC)
+
+    async def _fetch(self, text: str, arguments: Sequence[Any], within_sec: float) -> list[asyncpg.Record]:
+        async with self._pool.acquire(timeout=within_sec) as connection:
+            try:
+                found: list[asyncpg.Record] = await connection.fetch(text, *arguments)
+                return found
+            except (TimeoutError, asyncio.CancelledError):
+                # Given back it would wait for an answer, perhaps from nobody.
+                connection.terminate()
+                raise
 
 
 def _passes(error: Exception) -> bool:
@@ -88,22 +122,26 @@ def _passes(error: Exception) -> bool:
 
 @asynccontextmanager
 async def connected(
-    url: str, *, pool_size: int = 10, statement_timeout_sec: float = 30, pooler: bool = False, patience_sec: float = 30
+    url: str, *, pool_size: int = 10, statement_timeout_sec: float = 10, pooler: bool = False, patience_sec: float = 30
 ) -> AsyncIterator[Database]:
-    """Open a pool for as long as the block runs."""
-    pool = await asyncpg.create_pool(
+    """Open a pool for as long as the block runs; it connects when the first statement is run."""
+    answer_within_sec = statement_timeout_sec * ANSWER_WITHIN
+    async with asyncpg.create_pool(
         url,
-        min_size=1,
+        min_size=0,
         max_size=pool_size,
-        command_timeout=statement_timeout_sec + 5,
+        timeout=answer_within_sec,
+        command_timeout=answer_within_sec,
         statement_cache_size=0 if pooler else 200,
         # Behind a transaction pooler these would reach whoever uses the connection next.
         server_settings={} if pooler else session_settings(statement_timeout_sec),
-    )
-    try:
+        reset=_nothing_to_reset,
+    ) as pool:
         yield Database(pool, patience_sec)
-    finally:
-        await pool.close()
+
+
+async def _nothing_to_reset(_connection: object) -> None:
+    """Statements leave nothing behind in their session, so giving it back costs no round trip."""
 
 
 def session_settings(statement_timeout_sec: float) -> dict[str, str]:
@@ -111,7 +149,7 @@ def session_settings(statement_timeout_sec: float) -> dict[str, str]:
     return {
         "application_name": "bide",
         "jit": "off",
-        "lock_timeout": "5s",
+        "lock_timeout": f"{int(statement_timeout_sec * 500)}ms",
         "statement_timeout": f"{int(statement_timeout_sec * 1000)}ms",
         "idle_in_transaction_session_timeout": "10s",
         "default_transaction_isolation": "read committed",

@@ -1,8 +1,10 @@
 """Hints between processes: "there may be something to do for you". They save time and are never the truth.
 
 A hint is sent after a commit, on its own, and says nothing but its channel, so a lost, doubled or forged one can only
-cost time. Hints that come while one is being sent are sent as one. Whoever listens also looks by itself from time to
-time, and looks at once after its connection was replaced, because hints may have been lost in between.
+cost time. Hints that come while others are being sent, or being heeded, are one. Whoever listens also looks by itself
+from time to time. It looks at once after its connection was replaced, because hints may have been lost in between.
+
+Behind a transaction pooler nothing is heard: sessions there change hands. Then looking by itself is all there is.
 """
 
 import asyncio
@@ -14,13 +16,12 @@ from enum import StrEnum
 import asyncpg
 
 from bide.errors import DatabaseUnavailable
-from bide.sql import statement
-from bide.store.database import PASSING, Database
+from bide.store.database import Database
 
 log = logging.getLogger(__name__)
 
 ALIVE_EVERY_SEC = 5.0
-"""A connection that is cut without a word is found by asking it something this often."""
+"""A connection that is silent this long is asked whether it is there, and has as long again to answer."""
 RECONNECT_PAUSE_SEC = 0.5
 
 
@@ -35,33 +36,32 @@ class Channel(StrEnum):
 
 
 class Hints:
-    """Sends hints, at most one for each channel under way."""
+    """Sends hints, one statement at a time for all that were wanted in the meantime."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self._wanted: set[Channel] = set()
         self._sender: asyncio.Task[None] | None = None
-        self.sent = 0
 
     def hint(self, channel: Channel) -> None:
         """Hint after a commit; returns at once."""
         self._wanted.add(channel)
         if self._sender is None or self._sender.done():
-            self._sender = asyncio.create_task(self._send())
+            self._sender = asyncio.create_task(self.notify())
 
     async def flushed(self) -> None:
         """Wait until everything that was wanted is sent."""
         if self._sender is not None:
             await self._sender
 
-    async def _send(self) -> None:
+    async def notify(self) -> None:
+        """Send what is wanted until nothing is left."""
         while self._wanted:
-            channel = self._wanted.pop()
+            channels, self._wanted = self._wanted, set()
             try:
-                await self._db.rows("notify", channel)
-                self.sent += 1
-            except DatabaseUnavailable:
-                log.warning("A hint to %s was lost; it will look by itself.", channel)
+                await self._db.rows("notify", list(channels))
+            except (DatabaseUnavailable, asyncpg.PostgresError) as error:
+                log.warning("Hints were lost, the others will look by themselves: %s", error)
 
 
 @asynccontextmanager
@@ -71,11 +71,9 @@ async def listening(
     woken: Callable[[Channel], object],
     alive_every_sec: float = ALIVE_EVERY_SEC,
 ) -> AsyncIterator[None]:
-    """Call `woken` for each hint, and for every channel after each new connection, for as long as the block runs."""
-    first = asyncio.Event()
-    listener = asyncio.create_task(_listen(url, channels, woken, first, alive_every_sec))
+    """Call `woken` for hints, and for every channel after each new connection, for as long as the block runs."""
+    listener = asyncio.create_task(_listen(url, channels, woken, alive_every_sec))
     try:
-        await first.wait()
         yield
     finally:
         listener.cancel()
@@ -84,29 +82,52 @@ async def listening(
 
 
 async def _listen(
-    url: str, channels: Collection[Channel], woken: Callable[[Channel], object], first: asyncio.Event, every_sec: float
+    url: str, channels: Collection[Channel], woken: Callable[[Channel], object], every_sec: float
 ) -> None:
     while True:
         try:
-            await _listen_on_one_connection(url, channels, woken, first, every_sec)
-        except PASSING as error:
-            log.warning("The connection for hints was lost (%s); looking by itself until it is back.", error)
+            await _listen_on_one_connection(url, channels, woken, every_sec)
+        except Exception as error:
+            log.warning("The connection for hints was lost; looking by itself until it is back: %r", error)
         await asyncio.sleep(RECONNECT_PAUSE_SEC)
 
 
 async def _listen_on_one_connection(
-    url: str, channels: Collection[Channel], woken: Callable[[Channel], object], first: asyncio.Event, every_sec: float
+    url: str, channels: Collection[Channel], woken: Callable[[Channel], object], every_sec: float
 ) -> None:
-    connection = await asyncpg.connect(url, timeout=every_sec, server_settings={"application_name": "bide hints"})
+    connection = await asyncpg.connect(
+        url, timeout=every_sec, command_timeout=every_sec, server_settings={"application_name": "bide hints"}
+    )
+    hinted: set[Channel] = set()
+    something = asyncio.Event()
+
+    def heard(_connection: object, _pid: int, channel: str, _payload: object) -> None:
+        hinted.add(Channel(channel))
+        something.set()
+
     try:
         for channel in channels:
-            await connection.add_listener(channel, lambda _connection, _pid, name, _payload: woken(Channel(name)))
+            await connection.add_listener(channel, heard)
+        connection.add_termination_listener(lambda _connection: something.set())
         # Listen first, then look: what was missed in between is found now.
-        for channel in channels:
-            woken(channel)
-        first.set()
+        hinted.update(channels)
         while True:
-            await asyncio.sleep(every_sec)
-            await asyncio.wait_for(connection.fetchval(statement("database_now").text), every_sec)
+            while hinted:
+                _wake(woken, hinted.pop())
+            something.clear()
+            try:
+                async with asyncio.timeout(every_sec):
+                    await something.wait()
+            except TimeoutError:
+                await connection.execute("")
+            if connection.is_closed():
+                raise ConnectionResetError("the server has closed it")
     finally:
         connection.terminate()
+
+
+def _wake(woken: Callable[[Channel], object], channel: Channel) -> None:
+    try:
+        woken(channel)
+    except Exception:
+        log.exception("Whoever listens to %s failed; the next hint is heard all the same.", channel)
