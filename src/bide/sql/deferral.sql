@@ -234,7 +234,6 @@ held as materialized (
     where t.state = 'deferred' and t.trigger_timeout <= (select now from moment)
     order by t.id for update of t skip locked
 ),
-{{let_go}},
 changed as (
     update task_instance t set
         state = 'scheduled', next_method = '__fail__', trigger_timeout = null,
@@ -244,5 +243,5 @@ changed as (
     where t.id = h.id
     returning t.*, h.from_state, h.why
 ),
-{{entry}}
+{{let_go}}, {{entry}}
 {{answer}}

@@ -74,25 +74,17 @@ announced as (
 select id, dag_run_id, state, leg, try_number from changed order by id
 
 -- fragment: let_go
--- Takes `held` task instances out of their waits. A wait that nobody else shares goes, and if its class has an
--- on_kill, that is asked for. `held` has waits_for and reason; the second parameter is the time an on_kill may take.
-freed as materialized (
-    select w.* from trigger w
-    where w.id = any (array(select h.waits_for from held h where h.waits_for is not null))
-    order by w.id for update of w
-),
-deserted as materialized (
-    select distinct on (f.id) f.*, h.id as task_instance_id, h.reason
-    from freed f join held h on h.waits_for = f.id
-    where f.shared_key is null or not waited_for(f.id, array(select o.id from held o))
-    order by f.id, h.id
-),
+-- What `changed` task instances waited for before. A wait that nobody else shares goes, and if its class has an on_kill,
+-- that is asked for. `held` has waits_for and reason; the second parameter is the time an on_kill may take.
+-- All of `changed` is counted first, because the function looks at the task instances as they have become.
 asked as (
     insert into kill (
         trigger_id, task_instance_id, classpath, kwargs, queue, triggerer_id, claim, reason, asked_at, deadline)
-    select d.id, d.task_instance_id, d.classpath, d.kwargs, d.queue, d.triggerer_id, d.claim, d.reason,
+    select distinct on (w.id) w.id, h.id, w.classpath, w.kwargs, w.queue, w.triggerer_id, w.claim, h.reason,
            moment.now, moment.now + $2
-    from deserted d cross join moment
-    where d.on_kill
-),
-gone as (delete from trigger w using deserted d where w.id = d.id)
+    from leave(array(
+        select h.waits_for from held h where h.waits_for is not null and (select count(*) from changed) > 0)) w
+    join held h on h.waits_for = w.id cross join moment
+    where w.on_kill
+    order by w.id, h.id
+)

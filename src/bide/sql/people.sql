@@ -48,7 +48,6 @@ held as materialized (
       and t.state not in ('none', 'restarting')
     order by t.id for update of t
 ),
-{{let_go}},
 changed as (
     update task_instance t set
         state = case when t.state in ('scheduled', 'queued', 'deferred', 'up_for_retry', 'up_for_reschedule')
@@ -60,7 +59,7 @@ changed as (
     where t.id = h.id
     returning t.*, h.from_state, h.why, h.reopens
 ),
-{{new_epoch}}, {{entry}}
+{{let_go}}, {{new_epoch}}, {{entry}}
 {{answer}}
 
 -- name: mark
@@ -75,14 +74,13 @@ held as materialized (
       and $4 in ('success', 'failed', 'skipped') and t.state <> $4
     order by t.id for update of t
 ),
-{{let_go}},
 changed as (
     update task_instance t set state = $4, end_date = moment.now, {{nothing_left}}
     from held h cross join moment
     where t.id = h.id
     returning t.*, h.from_state, h.why, h.reopens
 ),
-{{new_epoch}}, {{announced}}, {{entry}}
+{{let_go}}, {{new_epoch}}, {{announced}}, {{entry}}
 {{answer}}
 
 -- name: stop
@@ -99,14 +97,13 @@ held as materialized (
       and t.state not in ('success', 'failed', 'skipped', 'upstream_failed', 'removed')
     order by t.id for update of t
 ),
-{{let_go}},
 changed as (
     update task_instance t set state = 'skipped', end_date = moment.now, {{nothing_left}}
     from held h cross join moment
     where t.id = h.id
     returning t.*, h.from_state, h.why
 ),
-{{announced}}, {{entry}}
+{{let_go}}, {{announced}}, {{entry}}
 {{answer}}
 
 -- name: remove
@@ -119,12 +116,11 @@ held as materialized (
       and t.state not in ('success', 'failed', 'skipped', 'upstream_failed', 'removed')
     order by t.id for update of t
 ),
-{{let_go}},
 changed as (
     update task_instance t set state = 'removed', end_date = moment.now, {{nothing_left}}
     from held h cross join moment
     where t.id = h.id
     returning t.*, h.from_state, h.why
 ),
-{{entry}}
+{{let_go}}, {{entry}}
 {{answer}}

@@ -245,10 +245,17 @@ create table kill (
 create index kill_task on kill (task_instance_id);
 create index kill_deadline on kill (deadline);
 
--- Whether anybody else waits there. Volatile, so that it looks anew where it stands: two statements that take the last
--- two out of a shared wait meet at its lock, and the second must see that the first has gone.
-create function waited_for(wait bigint, but bigint[]) returns boolean language sql volatile
-    as 'select exists (select from task_instance t where t.waits_for = wait and t.id <> all (but))';
+-- Removes those of these waits that nobody waits for any more. Volatile, and in two statements, so that it looks anew
+-- after each lock: whoever waited for a task that has just been deferred must see its wait, and of two who take the last
+-- two tasks out of a shared wait the second must see that the first has gone.
+create function leave(waits bigint[])
+returns table (id bigint, classpath text, kwargs text, queue text, triggerer_id bigint, claim integer, on_kill boolean)
+language sql volatile as $$
+    select from trigger w where w.id = any (waits) order by w.id for update;
+    delete from trigger w
+    where w.id = any (waits) and not exists (select from task_instance t where t.waits_for = w.id)
+    returning w.id, w.classpath, w.kwargs, w.queue, w.triggerer_id, w.claim, w.on_kill
+$$;
 
 create table xcom (
     dag_id text not null,
