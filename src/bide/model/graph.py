@@ -122,7 +122,8 @@ def _circle(plan: DagPlan, in_order: frozenset[str]) -> list[str]:
         walked.append(task_id)
         task_id = upwards[task_id]
     circle = walked[walked.index(task_id) :][::-1]
-    start = circle.index(min(circle, key=list(upwards).index))
+    within = frozenset(circle)
+    start = circle.index(next(first for first in upwards if first in within))
     circle = circle[start:] + circle[:start]
     shown = circle if len(circle) <= _CYCLE_SHOWN else [*circle[: _CYCLE_SHOWN - 1], "…"]
     return [*shown, circle[0]]

@@ -166,5 +166,5 @@ def decode_plan(text: bytes | str) -> DagPlan:
     """Read a plan that `encode_plan` of this or another version wrote."""
     try:
         return _decoder.decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise PlanError(f"The stored plan cannot be read: {error}.") from error
