@@ -41,6 +41,10 @@ def test_a_task_tries_once_more_than_it_has_retries() -> None:
     assert [type(after_failure(policy, number, 2)) for number in (1, 2, 3)] == [Retry, Retry, GiveUp]
 
 
+def test_who_asks_for_retries_only_gets_the_five_minutes_that_authors_know() -> None:
+    assert delays(RetryPolicy(retries=1), 1) == [5 * MINUTE]
+
+
 def test_without_retries_the_first_failure_counts() -> None:
     assert after_failure(RetryPolicy(), 1, 0) == GiveUp("no retries are set")
 
