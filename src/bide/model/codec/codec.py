@@ -44,9 +44,11 @@ class Codec:
         check_before_reading(text, self._max_size)
         try:
             tree = msgspec.json.decode(text)
+            # Most values have neither tags nor escaped keys, and are what they look like.
+            if '"$' not in text and r"\u0024" not in text:
+                return tree
+            return Reader(self._registry, self._resolve).value(tree)
         except (msgspec.MsgspecError, UnicodeEncodeError) as error:
             raise CodecError(f"A stored value is no JSON: {error}") from None
-        # Most values have neither tags nor escaped keys, and are what they look like.
-        if '"$' not in text and r"\u0024" not in text:
-            return tree
-        return Reader(self._registry, self._resolve).value(tree)
+        except RecursionError:
+            raise CodecError("A stored value is nested too deeply for what is left of Python's stack.") from None

@@ -72,7 +72,5 @@ def _duration_parts(duration: Any) -> dict[str, int]:
 
 
 def _interval_parts(interval: Any) -> dict[str, object]:
-    _, (start, end, absolute) = interval.__reduce__()
-    if absolute and interval.invert:  # it was given the wrong way round, and remembers
-        start, end = end, start
+    start, end, absolute = interval.__reduce__()[1]  # in the order in which it was given them
     return {"start": start, "end": end, "absolute": absolute}

@@ -49,7 +49,7 @@ class Reader:
             return entry.decode(data)
         except NoClassHere:
             return Opaque(name, msgspec.json.encode(node[VALUE]).decode())
-        except CodecError:
+        except (CodecError, RecursionError):
             raise
         except Exception as error:  # of the user's own code, or of a built-in type that does not like its data
             raise CodecError(f"A stored {name} cannot be read: {type(error).__name__}: {error}") from error

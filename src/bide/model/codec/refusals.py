@@ -16,6 +16,8 @@ from bide.model.codec.classes import has_fields, is_found_by_name
 _KEPT = (bool, *BUILTIN, list)
 _CALLABLE = (FunctionType, BuiltinFunctionType, MethodType)
 _RUNNING = (GeneratorType, CoroutineType, AsyncGeneratorType)
+# Whatever library they are of, this is how they are called.
+_OPEN = ("Connection", "Cursor", "Client", "Session", "Socket")
 
 
 def why_not(value: object) -> str:
@@ -31,7 +33,7 @@ def why_not(value: object) -> str:
         return "is a module, and code is not stored. Pass its name."
     if isinstance(value, _RUNNING):
         return f"is a {name} that can run only here and once. Pass what it yields, as a list."
-    if hasattr(kind, "fileno") or hasattr(kind, "cursor") or kind.__name__.endswith("Connection"):
+    if hasattr(kind, "fileno") or kind.__name__.endswith(_OPEN):
         return (
             f"is a {name}, which is open in this process only. Pass its path or address, and open it where it is used."
         )

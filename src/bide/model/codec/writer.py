@@ -15,6 +15,7 @@ from bide.model.codec.refusals import why_not
 from bide.model.codec.registry import Registry
 from bide.model.codec.text import TAG, VALUE, is_safe, write_key
 
+_LONGEST_KEY = 60
 _LEAST_INT, _MOST_INT = -(2**63), 2**63 - 1
 
 
@@ -34,6 +35,7 @@ class Writer:
                 self._take(len(value))
                 if is_safe(value):
                     return value
+                self._room += len(value)  # its escapes take what they need
             elif kind is bool or value is None:
                 return value
             elif kind is int:
@@ -52,14 +54,17 @@ class Writer:
             raise
 
     def _take(self, size: int) -> None:
+        self._need(size)
         self._room -= size
-        if self._room < 0:
+
+    def _need(self, size: int) -> None:
+        if size > self._room:
             raise Unstorable(f"is where more than {self._whole_room:,} bytes are reached, the most that are stored.")
 
     def _enter(self, items: int, depth: int) -> int:
         if depth <= 0:
             raise Unstorable(f"is nested too deeply: the text would open more than {MAX_DEPTH} brackets.")
-        self._take(2 * items)
+        self._take(2 * items + 1)
         return depth - 1
 
     def _items(self, items: Any, depth: int) -> list[object]:
@@ -92,7 +97,7 @@ class Writer:
         entry = BUILTIN.get(kind) or self._entry_of(kind)
         if entry is None:
             raise Unstorable(why_not(value))
-        self._take(entry.least(value))
+        self._need(entry.least(value))
         depth = self._enter(1, depth)
         if kind is set or kind is frozenset:
             data: object = self._members(value, depth)
@@ -142,7 +147,7 @@ class Writer:
             written = {}
             for name, item in data.items():
                 step = f".{name}"
-                written[name] = self.tree(item, depth)
+                written[write_key(name)] = self.tree(item, depth)
         except Unstorable as found:
             found.steps.append(step)
             raise
@@ -163,7 +168,9 @@ class Writer:
 
 
 def _subscript(key: object) -> str:
-    if type(key) not in (str, int, bool, float):
-        return f"[a key of type {type(key).__qualname__}]"
-    shown = repr(key)
-    return f"[{shown}]" if len(shown) <= 60 else f"[{shown[:60]}…]"
+    # Neither long keys, nor those whose words would be the user's own code.
+    if (type(key) is str and len(key) <= _LONGEST_KEY) or (type(key) is int and abs(key) < _MOST_INT):
+        return f"[{key!r}]"
+    if type(key) is str:
+        return f"[{key[:_LONGEST_KEY]!r}…]"
+    return f"[a key of type {type(key).__qualname__}]"
