@@ -15,6 +15,7 @@ class Wire:
         self._frozen: set[asyncio.StreamWriter] = set()
         self._lose = False
         self.carried = 0
+        self.answers = 0
 
     def freeze(self) -> None:
         """Carry nothing more on the connections that are open, and do not close them either; new ones work."""
@@ -45,6 +46,7 @@ class Wire:
             if is_answer and self._lose:
                 self._lose = False
                 break
+            self.answers += is_answer
             sink.write(data)
             await sink.drain()
         if sink not in self._frozen:

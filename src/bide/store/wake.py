@@ -16,6 +16,7 @@ from enum import StrEnum
 import asyncpg
 
 from bide.errors import DatabaseUnavailable
+from bide.sql import statement
 from bide.store.database import Database
 
 log = logging.getLogger(__name__)
@@ -119,11 +120,16 @@ async def _listen_on_one_connection(
                 async with asyncio.timeout(every_sec):
                     await something.wait()
             except TimeoutError:
-                await connection.execute("")
+                await alive(connection)
             if connection.is_closed():
                 raise ConnectionResetError("the server has closed it")
     finally:
         connection.terminate()
+
+
+async def alive(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Ask a connection for an answer; it raises if there is none in time."""
+    await connection.fetch(statement("alive").text)
 
 
 def _wake(woken: Callable[[Channel], object], channel: Channel) -> None:
