@@ -57,6 +57,8 @@ class Row:
     timeout: bool = False  # whether its wait has a timeout at all
     run: RunState = RunState.RUNNING
     columns: Mapping[str, Any] = field(default_factory=dict)
+    run_columns: Mapping[str, Any] = field(default_factory=dict)
+    kill_columns: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -215,6 +217,7 @@ def _run(one: Placed) -> dict[str, Any]:
         "queued_at": NOW,
         "start_date": None if state == RunState.QUEUED else NOW,
         "end_date": NOW if state in FINISHED_RUN else None,
+        **one.row.run_columns,
     }
 
 
@@ -228,6 +231,7 @@ def _kill(one: Placed) -> dict[str, Any]:
         "reason": "cleared",
         "asked_at": NOW,
         "deadline": NOW + PATIENCE,
+        **one.row.kill_columns,
     }
 
 
