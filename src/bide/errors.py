@@ -1,4 +1,4 @@
-"""The errors a person can meet. Each docstring is the message's first half, what went wrong; the text says what to do."""
+"""The errors a person can meet. Each docstring says in short what went wrong; the text says what to do."""
 
 
 class BideError(Exception):

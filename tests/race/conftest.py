@@ -1,7 +1,7 @@
 """One database for all races of a process: each race makes its own rows, and a database each would cost too much."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import asyncpg
 import pytest
@@ -15,10 +15,14 @@ def arena(server: Server) -> Iterator[str]:
     """The address of the database in which verbs meet."""
     with asyncio.Runner() as runner:
         databases = fresh(server, server.template)
-        url = runner.run(anext(databases))  # type: ignore[arg-type]
+        url = runner.run(_next(databases))
         runner.run(_prepare(url))
         yield url
-        runner.run(anext(databases, ""))  # type: ignore[arg-type]
+        runner.run(_next(databases))
+
+
+async def _next(databases: AsyncIterator[str]) -> str:
+    return await anext(databases, "")
 
 
 async def _prepare(url: str) -> None:

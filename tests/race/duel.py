@@ -44,13 +44,19 @@ async def duel(ring: Ring, scene: Scene, first: Act, second: Act, first_commits:
     expected, expected_picture = await one_after_the_other(ring, scene, acts)
     if answer != expected:
         wrong.append(f"the second was answered {answer}, not {expected}")
-    wrong += [f"{table} is {seen[table]}, not {expected_picture[table]}" for table in seen if seen[table] != expected_picture[table]]
+    wrong += [
+        f"{table} is {seen[table]}, not {expected_picture[table]}"
+        for table in seen
+        if seen[table] != expected_picture[table]
+    ]
     if first_commits and answer and outdates(first.word, second.word) and first.on == second.on:
         wrong.append(f"the second was accepted with a fence that the first had taken away: {answer}")
     if not first_commits and not answer:
         wrong.append("the second was refused although nothing had happened")
     wrong += findings(seen, forsaken=scene[0][0].kind == "wait")
-    return [f"{first.word}, {'committed' if first_commits else 'rolled back'}, then {second.word}: {each}" for each in wrong]
+    return [
+        f"{first.word}, {'committed' if first_commits else 'rolled back'}, then {second.word}: {each}" for each in wrong
+    ]
 
 
 def _skips_locked(act: Act) -> bool:

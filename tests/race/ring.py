@@ -51,12 +51,13 @@ class Line:
         self.errors: list[str] = []
 
     @asynccontextmanager
-    async def acquire(self, *, timeout: float) -> AsyncIterator["Line"]:
+    async def acquire(self, **_: float) -> AsyncIterator["Line"]:
         yield self
 
     async def fetch(self, text: str, *arguments: Any) -> list[asyncpg.Record]:
         try:
-            return await self._connection.fetch(self._instead.get(text, text), *arguments)
+            found: list[asyncpg.Record] = await self._connection.fetch(self._instead.get(text, text), *arguments)
+            return found
         except asyncpg.PostgresError as error:
             self.errors.append(type(error).__name__)
             raise
@@ -65,7 +66,7 @@ class Line:
         self._connection.terminate()
 
     def is_closing(self) -> bool:
-        return self._connection.is_closed()
+        return bool(self._connection.is_closed())
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,9 @@ class Ring:
         """Wait until the second party stands still because of the first, or is through."""
         async with asyncio.timeout(DEADLINE_SEC):
             while not second.done():
-                if self.first.pid in await self.watcher.connection.fetchval("select pg_blocking_pids($1)", self.second.pid):
+                if self.first.pid in await self.watcher.connection.fetchval(
+                    "select pg_blocking_pids($1)", self.second.pid
+                ):
                     return True
         return False
 

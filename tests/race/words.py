@@ -115,9 +115,7 @@ ABOUT_WAITS: Mapping[str, Said] = {
     "release": lambda db, who, on: holding.release(db, who, DEAD_TRIGGERER, _claims(on), "leaves"),
     "release_all": lambda db, who, on: holding.release_all(db, who, DEAD_TRIGGERER, "leaves"),
     "orphan": lambda db, who, on: holding.orphan(db, who, MANY),
-    "park": lambda db, who, on: holding.park(
-        db, who, [holding.Parked(s.wait, CLAIM, "no code", MINUTE) for s in on]
-    ),
+    "park": lambda db, who, on: holding.park(db, who, [holding.Parked(s.wait, CLAIM, "no code", MINUTE) for s in on]),
     "unpark": lambda db, who, on: holding.unpark(db, who, MANY),
     "sweep": lambda db, who, on: holding.sweep(db, who, 0, MINUTE, MANY),
     "reseal": lambda db, who, on: holding.reseal(db, [holding.Resealed(s.wait, "sealed", "anew") for s in on]),
@@ -164,7 +162,11 @@ WORDS: Mapping[str, Said] = {word: said for group in _BY_KIND.values() for word,
 # Verbs of the table that leave no row for a second one to meet, or are part of another verb's statement.
 ALONE = {"register", "launch", "reopen"}
 _CLAIM_GROWS_OR_GOES = {"claim", "release", "release_all", "orphan", "park", *ABOUT_KILLS}
-_FENCES: Mapping[str, Fence] = {verb.name: verb.fence for verb in (*VERBS.values(), *HOLDER_VERBS, *RUN_VERBS)}
+_FENCES: Mapping[str, Fence] = {
+    **{verb.name: verb.fence for verb in VERBS.values()},
+    **{verb.name: verb.fence for verb in HOLDER_VERBS},
+    **{verb.name: verb.fence for verb in RUN_VERBS},
+}
 
 
 def verb_of(word: str) -> str:

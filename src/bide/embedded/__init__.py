@@ -7,8 +7,8 @@ stale, whether backends have outlived a killed postmaster, and who of two starte
 
 The server listens on the loopback interface only and asks for the password. It has a session of its own, so Ctrl-C
 reaches its owner alone; it is shut down by its owner, and on Linux by the kernel when the owner is killed. The kernel
-looks at the *thread* that started it, so start it from the main thread. On macOS the server of a killed owner stays, and
-the next command finds it.
+looks at the *thread* that started it, so start it from the main thread. On macOS the server of a killed owner stays,
+and the next command finds it.
 """
 
 import fcntl

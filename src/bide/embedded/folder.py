@@ -93,8 +93,8 @@ class Folder:
         ours = version(PACKAGE).partition(".")[0]
         if made_by != ours:
             raise EmbeddedServerError(
-                f"The database in {self.path} was made by PostgreSQL {made_by}, and this Bide brings PostgreSQL {ours}: "
-                "carry the data over with pg_dump and pg_restore, or set core.data_dir to a new folder."
+                f"The database in {self.path} was made by PostgreSQL {made_by}, and this Bide brings PostgreSQL "
+                f"{ours}: carry the data over with pg_dump and pg_restore, or set core.data_dir to a new folder."
             )
 
     def create_data(self, lock: int) -> None:

@@ -1,4 +1,4 @@
-"""The list of all settings: name, type, default, limits, whether it is secret, and one sentence that says what it is for."""
+"""The list of all settings: name, type, default, limits, whether it is secret, and one sentence on what it is for."""
 
 import os
 from collections.abc import Mapping
@@ -99,7 +99,7 @@ class Security(Section, frozen=True):
     keys: Annotated[
         tuple[str, ...],
         About(
-            doc="Fernet keys that seal what is stored: the first one seals, all of them open, so keys can be changed online.",
+            doc="Fernet keys that seal what is stored: the first one seals, all open, so keys can be changed online.",
             pattern=FERNET_KEY,
             pattern_in_words="Fernet keys (44 characters of URL-safe base64 each)",
             secret=True,

@@ -16,13 +16,14 @@ Bide runs without any configuration. What you want different, set in one of thre
 | the environment | `BIDE_TRIGGERER__CAPACITY=2000` (two underscores between section and key) |
 | the command line | `bide --set triggerer.capacity=2000 …` (as often as you like) |
 
-`bide config` shows every setting with its value and where the value came from; passwords and keys are masked, so its output
-can be shared. A name that does not exist, a value of the wrong type and a number outside its limits are refused when Bide
-starts, never ignored.
+`bide config` shows every setting with its value and where the value came from; passwords and keys are masked, so its
+output can be shared. A name that does not exist, a value of the wrong type and a number outside its limits are refused
+when Bide starts, never ignored.
 
-In the environment and on the command line, `true`, `yes`, `on`, `1` and `false`, `no`, `off`, `0` are understood, and lists
-are separated by commas. Relative paths start at the folder you start Bide in. The database's address may also be given as
-`BIDE_DATABASE_URL`. Keep secrets in the environment rather than in the file or on the command line, where others may read them.
+In the environment and on the command line, `true`, `yes`, `on`, `1` and `false`, `no`, `off`, `0` are understood, and
+lists are separated by commas. Relative paths start at the folder you start Bide in. The database's address may also be
+given as `BIDE_DATABASE_URL`. Keep secrets in the environment rather than in the file or on the command line, where
+others may read them.
 
 A `bide.toml` may look like this:
 

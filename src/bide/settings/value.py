@@ -45,9 +45,9 @@ def from_toml(setting: Setting, raw: object, where: str) -> Value:
     value: Value
     if setting.kind == tuple[str, ...] and isinstance(raw, list) and all(isinstance(item, str) for item in raw):
         value = tuple(raw)
-    elif setting.kind is bool and isinstance(raw, bool):
-        value = raw
-    elif setting.kind is int and isinstance(raw, int) and not isinstance(raw, bool):
+    elif (setting.kind is bool and isinstance(raw, bool)) or (
+        setting.kind is int and isinstance(raw, int) and not isinstance(raw, bool)
+    ):
         value = raw
     elif setting.kind is float and isinstance(raw, int | float) and not isinstance(raw, bool):
         value = float(raw)

@@ -1,14 +1,26 @@
 -- Waits: how a task comes to wait, who holds the wait, and how it ends. The fence of a wait is its claim.
 
 -- fragment: ended_waits
--- The task instances first, then their waits: `array` makes PostgreSQL finish with the first before the second.
-ended as materialized (
-    select w.id from trigger w join given g on g.trigger_id = w.id and g.claim = w.claim
-    where w.id = any (array(select waiting.trigger_id from waiting))
-    order by w.id for update of w
+-- The task instances first, by id, then their waits, by id: a sort is finished before anything above it begins.
+-- One by one, because a join would be planned by statistics, which are always late about waits; `offset` keeps it so.
+found as (
+    select g.*, t.id from given g cross join lateral (
+        select t.id from trigger w join task_instance t on t.waits_for = w.id
+        where w.id = g.trigger_id and w.claim = g.claim offset 0
+    ) t
 ),
-held as materialized (select waiting.* from waiting join ended on ended.id = waiting.trigger_id),
-gone as (delete from trigger w using ended where w.id = ended.id)
+waiting as (
+    select f.*, t.state as from_state from (select * from found order by id) f cross join lateral (
+        select t.state, t.waits_for from task_instance t where t.id = f.id limit 1 for update
+    ) t
+    where t.waits_for = f.trigger_id
+),
+held as materialized (
+    select g.* from (select * from waiting order by trigger_id) g cross join lateral (
+        select from trigger w where w.id = g.trigger_id and w.claim = g.claim for update of w
+    ) w
+),
+gone as (delete from trigger w using held h where w.id = h.trigger_id)
 
 -- fragment: waits_to_be
 -- The triggers of `held` task instances. An equal shared wait that is there already takes the newcomer in, and is as
@@ -33,6 +45,10 @@ made as (
     returning id, shared_key
 )
 
+-- fragment: wait_of
+case when h.shared_key is null then h.new_trigger_id
+     else (select m.id from made m where m.shared_key = h.shared_key) end
+
 -- name: reserve_trigger_ids
 -- Numbers for waits that are about to begin: a wait's arguments are sealed with its number.
 select nextval('trigger_id_seq') as id from generate_series(1, $1)
@@ -47,22 +63,18 @@ given as (
                 $15::boolean[], $16::text[])
         as given (id, leg, new_trigger_id, classpath, kwargs, next_method, next_kwargs,
                   timeout, due_at, due_in, event, ends, shared_key, on_kill, queue)
+    order by id, leg
 ),
-held as materialized (
-    select g.*, t.state as from_state, t.priority_weight, null as why
-    from task_instance t join given g on g.id = t.id and g.leg = t.leg
-    where t.state = 'running'
-    order by t.id for update of t
-),
+{{running}},
 {{waits_to_be}},
 changed as (
     update task_instance t set
-        state = 'deferred', trigger_id = coalesce(m.id, h.new_trigger_id), next_method = h.next_method,
+        state = 'deferred', trigger_id = {{wait_of}}, next_method = h.next_method,
         next_kwargs = h.next_kwargs, worker_id = null, child_leg = null,
         trigger_timeout = least(moment.now + h.timeout, t.try_deadline, t.sensor_deadline)
-    from held h left join made m on m.shared_key = h.shared_key cross join moment
+    from held h cross join moment
     where t.id = h.id
-    returning t.*, h.from_state, h.why
+    returning t.*, h.from_state, null as why
 ),
 {{entry}}
 {{answer}}
@@ -78,26 +90,26 @@ given as (
                 $16::boolean[], $17::text[])
         as given (id, leg, new_trigger_id, classpath, kwargs, next_method, next_kwargs,
                   timeout, due_at, due_in, event, ends, shared_key, on_kill, queue)
+    order by id, leg
 ),
 held as materialized (
     select g.*, t.state as from_state, t.priority_weight, t.start_date is null as opens, null as why
-    from task_instance t join given g on g.id = t.id and g.leg = t.leg
+    from given g {{its_task}}
     where (select count(*) from turned) = 1
       and t.state = 'scheduled' and t.next_method is null
       and {{answered}}
-    order by t.id for update of t
 ),
 {{waits_to_be}},
 changed as (
     update task_instance t set
-        state = 'deferred', leg = t.leg + 1, trigger_id = coalesce(m.id, h.new_trigger_id),
-        next_method = h.next_method, next_kwargs = h.next_kwargs, queued_at = moment.now,
-        {{opening}},
+        state = 'deferred', leg = t.leg + 1, trigger_id = {{wait_of}},
+        next_method = h.next_method, next_kwargs = h.next_kwargs,
+        queued_at = case when h.opens then moment.now else t.queued_at end, {{opening}},
         trigger_timeout = least(
             moment.now + h.timeout,
             case when h.opens then moment.now + t.execution_timeout else t.try_deadline end,
             coalesce(t.sensor_deadline, moment.now + t.sensor_timeout))
-    from held h left join made m on m.shared_key = h.shared_key cross join moment
+    from held h cross join moment
     where t.id = h.id
     returning t.*, h.from_state, h.why, h.opens
 ),
@@ -109,14 +121,8 @@ changed as (
 -- The triggers yielded events: every task that waits goes on, the event among its arguments.
 with {{moment}},
 given as (
-    select distinct on (trigger_id, claim) *
+    select distinct on (trigger_id, claim) *, null as why
     from unnest($2::bigint[], $3::integer[], $4::json[]) as given (trigger_id, claim, event)
-),
-waiting as materialized (
-    select t.id, t.state as from_state, w.id as trigger_id, g.event, null as why
-    from given g join trigger w on w.id = g.trigger_id and w.claim = g.claim
-    join task_instance t on t.waits_for = w.id
-    order by t.id for update of t
 ),
 {{ended_waits}},
 changed as (
@@ -132,20 +138,16 @@ changed as (
 -- name: end
 -- The triggers yielded how their tasks end. XComs are kept; a failure goes on to `__fail__`, as every failure does.
 with {{moment}},
+xcoms as (
+    select trigger_id, claim, array_agg(key) as xcom_keys, array_agg(value) as xcom_values
+    from unnest($7::bigint[], $8::integer[], $9::text[], $10::json[]) as x (trigger_id, claim, key, value)
+    group by trigger_id, claim
+),
 given as (
     select distinct on (trigger_id, claim) *
     from unnest($2::bigint[], $3::integer[], $4::text[], $5::json[], $6::text[])
-        as given (trigger_id, claim, to_state, error, why)
-),
-xcoms as (
-    select * from unnest($7::bigint[], $8::integer[], $9::text[], $10::json[]) as x (source, fence, key, value)
-),
-waiting as materialized (
-    select t.id, t.state as from_state, w.id as trigger_id, g.claim, g.to_state, g.error, g.why
-    from given g join trigger w on w.id = g.trigger_id and w.claim = g.claim
-    join task_instance t on t.waits_for = w.id
-    where g.to_state in ('success', 'skipped', 'scheduled')
-    order by t.id for update of t
+        as given (trigger_id, claim, to_state, error, why) left join xcoms using (trigger_id, claim)
+    where to_state in ('success', 'skipped', 'scheduled')
 ),
 {{ended_waits}},
 changed as (
@@ -156,7 +158,7 @@ changed as (
         next_kwargs = case when h.to_state = 'scheduled' then h.error end
     from held h cross join moment
     where t.id = h.id
-    returning t.*, h.from_state, h.why, h.trigger_id as source, h.claim as fence
+    returning t.*, h.from_state, h.why, h.xcom_keys, h.xcom_values
 ),
 {{pushed}},
 {{announced}}, {{entry}}
@@ -168,12 +170,6 @@ with {{moment}},
 given as (
     select distinct on (trigger_id, claim) *
     from unnest($2::bigint[], $3::integer[], $4::json[], $5::text[]) as given (trigger_id, claim, error, why)
-),
-waiting as materialized (
-    select t.id, t.state as from_state, w.id as trigger_id, g.error, g.why
-    from given g join trigger w on w.id = g.trigger_id and w.claim = g.claim
-    join task_instance t on t.waits_for = w.id
-    order by t.id for update of t
 ),
 {{ended_waits}},
 changed as (

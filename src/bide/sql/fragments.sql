@@ -1,11 +1,23 @@
 -- Pieces that the statements of several files share. The words that they rely on:
---   given    what the caller said, one row for each item, each item once
+--   given    what the caller said, one row for each item, each item once, in the order of the ids
 --   held     the rows that the verb may change, locked in the order of their ids
 --   changed  the rows as they are now, with `from_state` and `why`
 -- The first parameter of every verb is who says it.
 
 -- fragment: moment
 moment as materialized (select bide_now() as now)
+
+-- fragment: its_task
+-- Locks the task instance that is meant, if it is still in that leg, in the order of `given`. `limit` keeps PostgreSQL
+-- from looking for it by its state, of which the statistics always speak too late.
+cross join lateral (
+    select t.* from task_instance t where t.id = g.id and g.leg = t.leg limit 1 for update
+) t
+
+-- fragment: running
+held as materialized (
+    select g.*, t.state as from_state, t.priority_weight from given g {{its_task}} where t.state = 'running'
+)
 
 -- fragment: entry
 -- Where a verb changed task instances, one history entry for each.
@@ -32,11 +44,11 @@ forgotten as (
 )
 
 -- fragment: pushed
--- The XComs of those that said `xcoms` and were heard: `changed` has the source and its fence.
+-- The XComs of those that were heard.
 pushed as (
     insert into xcom (dag_id, run_id, task_id, map_index, key, value, timestamp)
     select distinct on (c.id, x.key) c.dag_id, c.run_id, c.task_id, c.map_index, x.key, x.value, moment.now
-    from xcoms x join changed c on c.source = x.source and c.fence = x.fence cross join moment
+    from changed c cross join lateral unnest(c.xcom_keys, c.xcom_values) as x (key, value) cross join moment
     on conflict (dag_id, run_id, task_id, map_index, key) do update
     set value = excluded.value, timestamp = excluded.timestamp
 )

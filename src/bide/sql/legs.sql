@@ -2,7 +2,8 @@
 
 -- fragment: given_legs
 given as (
-    select distinct on (id, leg) * from unnest($2::bigint[], $3::integer[]) as given (id, leg)
+    select distinct on (id, leg) id, leg, null as why from unnest($2::bigint[], $3::integer[]) as given (id, leg)
+    order by id, leg
 )
 
 -- fragment: over
@@ -13,14 +14,11 @@ worker_id = null, child_leg = null
 -- A child takes the leg up.
 with {{moment}},
 given as (
-    select distinct on (id, leg) * from unnest($3::bigint[], $4::integer[]) as given (id, leg)
+    select distinct on (id, leg) * from unnest($3::bigint[], $4::integer[]) as given (id, leg) order by id, leg
 ),
 held as materialized (
-    select t.id, t.state as from_state, t.start_date is null as opens, null as why
-    from task_instance t join given g on g.id = t.id and g.leg = t.leg
-    where t.state = 'queued'
-      and exists (select from job j where j.id = $2 and j.state = 'running')
-    order by t.id for update of t
+    select g.id, t.state as from_state, t.start_date is null as opens, null as why from given g {{its_task}}
+    where t.state = 'queued' and exists (select from job j where j.id = $2 and j.state = 'running')
 ),
 changed as (
     update task_instance t set
@@ -38,22 +36,24 @@ from changed order by id
 
 -- name: succeed
 -- The task's code returned: its XComs are kept and its end is announced.
-with {{moment}}, {{given_legs}},
+with {{moment}},
 xcoms as (
-    select * from unnest($4::bigint[], $5::integer[], $6::text[], $7::json[]) as x (source, fence, key, value)
+    select id, leg, array_agg(key) as xcom_keys, array_agg(value) as xcom_values
+    from unnest($4::bigint[], $5::integer[], $6::text[], $7::json[]) as x (id, leg, key, value)
+    group by id, leg
 ),
-held as materialized (
-    select t.id, t.state as from_state, null as why
-    from task_instance t join given g on g.id = t.id and g.leg = t.leg
-    where t.state = 'running'
-    order by t.id for update of t
+given as (
+    select distinct on (id, leg) *, null as why
+    from unnest($2::bigint[], $3::integer[]) as given (id, leg) left join xcoms using (id, leg)
+    order by id, leg
 ),
+{{running}},
 changed as (
     update task_instance t set
         state = 'success', end_date = moment.now, next_method = null, next_kwargs = null, {{over}}
     from held h cross join moment
     where t.id = h.id
-    returning t.*, h.from_state, h.why, t.id as source, t.leg as fence
+    returning t.*, h.from_state, h.why, h.xcom_keys, h.xcom_values
 ),
 {{pushed}},
 {{announced}}, {{entry}}
@@ -64,13 +64,9 @@ changed as (
 with {{moment}},
 given as (
     select distinct on (id, leg) * from unnest($2::bigint[], $3::integer[], $4::text[]) as given (id, leg, why)
+    order by id, leg
 ),
-held as materialized (
-    select t.id, t.state as from_state, g.why
-    from task_instance t join given g on g.id = t.id and g.leg = t.leg
-    where t.state = 'running'
-    order by t.id for update of t
-),
+{{running}},
 changed as (
     update task_instance t set
         state = 'skipped', end_date = moment.now, next_method = null, next_kwargs = null, {{over}}
@@ -89,12 +85,11 @@ given as (
     select distinct on (id, leg) *
     from unnest($2::bigint[], $3::integer[], $4::text[], $5::interval[], $6::text[])
         as given (id, leg, from_state, rest, why)
+    order by id, leg
 ),
 held as materialized (
-    select t.id, t.state as from_state, g.rest, g.why
-    from task_instance t join given g on g.id = t.id and g.leg = t.leg and g.from_state = t.state
-    where t.state = 'running' or (t.state = 'scheduled' and t.next_method = '__fail__')
-    order by t.id for update of t
+    select g.* from given g {{its_task}}
+    where t.state = g.from_state and (t.state = 'running' or (t.state = 'scheduled' and t.next_method = '__fail__'))
 ),
 changed as (
     update task_instance t set
@@ -115,15 +110,11 @@ changed as (
 -- A sensor looks again at a date, or after a while.
 with {{moment}},
 given as (
-    select distinct on (id, leg) *
+    select distinct on (id, leg) *, null as why
     from unnest($2::bigint[], $3::integer[], $4::timestamptz[], $5::interval[]) as given (id, leg, until, after)
+    order by id, leg
 ),
-held as materialized (
-    select t.id, t.state as from_state, g.until, g.after, null as why
-    from task_instance t join given g on g.id = t.id and g.leg = t.leg
-    where t.state = 'running'
-    order by t.id for update of t
-),
+{{running}},
 changed as (
     update task_instance t set
         state = 'up_for_reschedule', wake_at = coalesce(h.until, moment.now + h.after),
@@ -138,12 +129,7 @@ changed as (
 -- name: drain
 -- The worker leaves and its grace has run out: the same leg will run again elsewhere once its child is gone.
 with {{moment}}, {{given_legs}},
-held as materialized (
-    select t.id, t.state as from_state, null as why
-    from task_instance t join given g on g.id = t.id and g.leg = t.leg
-    where t.state = 'running'
-    order by t.id for update of t
-),
+{{running}},
 changed as (
     update task_instance t set state = 'shutdown'
     from held h
@@ -157,10 +143,10 @@ changed as (
 -- The child of a leg that was drained or taken away is gone. The fence is the leg of that child.
 with {{moment}}, {{given_legs}},
 held as materialized (
-    select t.id, t.state as from_state, null as why
-    from task_instance t join given g on g.id = t.id and g.leg = t.child_leg
+    select g.*, t.state as from_state from given g cross join lateral (
+        select t.state from task_instance t where t.id = g.id and g.leg = t.child_leg limit 1 for update
+    ) t
     where t.state in ('shutdown', 'restarting', 'success', 'failed', 'skipped', 'upstream_failed', 'removed')
-    order by t.id for update of t
 ),
 changed as (
     update task_instance t set

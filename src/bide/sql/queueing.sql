@@ -6,18 +6,17 @@
 with {{moment}},
 turned as (update turn set number = number + 1 where number = $2 returning number),
 given as (
-    select distinct on (id, leg) * from unnest($3::bigint[], $4::integer[]) as given (id, leg)
+    select distinct on (id, leg) * from unnest($3::bigint[], $4::integer[]) as given (id, leg) order by id, leg
 ),
 held as materialized (
-    select t.id, t.state as from_state, null as why
-    from task_instance t join given g on g.id = t.id and g.leg = t.leg
+    select g.id, t.state as from_state, null as why from given g {{its_task}}
     where (select count(*) from turned) = 1
       and t.state = 'scheduled' and t.next_method is distinct from '__fail__'
       and {{answered}}
-    order by t.id for update of t
 ),
 changed as (
-    update task_instance t set state = 'queued', leg = t.leg + 1, queued_at = moment.now
+    update task_instance t set state = 'queued', leg = t.leg + 1,
+        queued_at = case when t.start_date is null then moment.now else t.queued_at end
     from held h cross join moment
     where t.id = h.id
     returning t.*, h.from_state, h.why
@@ -30,12 +29,10 @@ changed as (
 with {{moment}},
 given as (
     select distinct on (id, leg) * from unnest($2::bigint[], $3::integer[], $4::text[]) as given (id, leg, why)
+    order by id, leg
 ),
 held as materialized (
-    select t.id, t.state as from_state, g.why
-    from task_instance t join given g on g.id = t.id and g.leg = t.leg
-    where t.state = 'queued'
-    order by t.id for update of t
+    select g.*, t.state as from_state from given g {{its_task}} where t.state = 'queued'
 ),
 changed as (
     update task_instance t set state = 'scheduled'
