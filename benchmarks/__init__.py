@@ -1,0 +1,1 @@
+"""Every verb measured beside its floor: `python -m benchmarks`."""

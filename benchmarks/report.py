@@ -1,0 +1,69 @@
+"""What was found: a table in the terminal and a file that programs can read."""
+
+import json
+import os
+import platform
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+OUT = Path(__file__).parent / "out"
+
+
+class Report:
+    """Collects the figures of one benchmark."""
+
+    def __init__(self, name: str, title: str, console: Console, machine: Mapping[str, Any]) -> None:
+        self.name = name
+        self.rows: list[dict[str, Any]] = []
+        self._title = title
+        self._console = console
+        self._machine = dict(machine)
+        self._load_before = os.getloadavg()
+
+    def progress(self, words: str) -> None:
+        """Say what is being measured now."""
+        self._console.print(f"[dim]{self._title}: {words}[/dim]")
+
+    def add(self, **figures: Any) -> None:
+        """Keep one row; all rows of a benchmark have the same columns."""
+        self.rows.append(figures)
+
+    def finish(self, out: Path) -> None:
+        """Print the table and write the file."""
+        table = Table(title=self._title, title_justify="left")
+        for column, value in self.rows[0].items():
+            table.add_column(column, justify="left" if isinstance(value, str) else "right")
+        for row in self.rows:
+            table.add_row(*(shown(value) for value in row.values()))
+        self._console.print(table)
+        out.mkdir(parents=True, exist_ok=True)
+        content = {
+            "benchmark": self.name,
+            "title": self._title,
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "machine": self._machine | {"load_before": self._load_before, "load_after": os.getloadavg()},
+            "rows": self.rows,
+        }
+        (out / f"{self.name}.json").write_text(json.dumps(content, indent=1) + "\n")
+
+
+def shown(value: Any) -> str:
+    """Write a figure as precisely as it is worth."""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value if value is not None else "")
+
+
+def machine(postgres: str) -> dict[str, Any]:
+    """Describe where the figures come from."""
+    return {
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "postgresql": postgres,
+    }

@@ -1,0 +1,31 @@
+"""`python -m tests.simulation --seeds 300 --steps 300 --from 1`: many seeds, on all cores, on one PostgreSQL."""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from bide import embedded
+from tests.conftest import FAST
+from tests.simulation.many import run
+
+
+def main() -> int:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=300, help="how many seeds")
+    parser.add_argument("--steps", type=int, default=300, help="how many steps of each")
+    parser.add_argument("--from", type=int, default=1, dest="first", help="the first seed")
+    parser.add_argument("--seed", type=int, help="only this one")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    given = parser.parse_args()
+    first, number = (given.first, given.seeds) if given.seed is None else (given.seed, 1)
+    with tempfile.TemporaryDirectory(prefix="bide-simulation-") as folder:
+        settings = {**FAST, "autovacuum": "off"}
+        with embedded.running(Path(folder) / "postgres", settings=settings) as server:
+            return run(server.url, range(first, first + number), given.steps, min(given.processes, number))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

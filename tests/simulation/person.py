@@ -1,0 +1,77 @@
+"""A simulated person: launches, clears, marks and removes, by what the screen showed a while ago."""
+
+from bide.model.states import FINISHED_RUN, RunState, TaskState
+from bide.store.runs import Picture
+from tests.simulation.actors import KILL_PATIENCE
+from tests.simulation.shapes import SHAPES
+from tests.simulation.world import World
+
+MOST_OPEN_RUNS = 5
+FINISHED = (RunState.SUCCESS, RunState.FAILED)
+MARKS = (TaskState.SUCCESS, TaskState.FAILED, TaskState.SKIPPED)
+
+
+class Person:
+    """Somebody at the screen."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.world, self.rng, self.name = world, world.rng, name
+        self.launched = 0
+        self.screen: dict[int, int] = {}
+
+    async def act(self) -> None:
+        """Do one thing."""
+        actions = {
+            self.launch: 5,
+            self.clear: 5,
+            self.mark: 4,
+            self.remove: 1,
+            self.look: 2,
+            self.mark_run: 2,
+            self.stray: 1,
+        }
+        await self.rng.choices(list(actions), list(actions.values()))[0]()
+
+    async def launch(self) -> None:
+        open_runs = [run for run in self.world.ledger.runs.values() if run.state not in FINISHED_RUN]
+        if len(open_runs) < MOST_OPEN_RUNS:
+            self.launched += self.rng.random() < 0.9
+            await self.world.launch(self.name, self.rng.choice(list(SHAPES.values())), f"{self.name} {self.launched}")
+
+    async def clear(self) -> None:
+        await self._say_of_tasks("clear", "shall run again")
+
+    async def mark(self) -> None:
+        await self._say_of_tasks("mark", self.rng.choice(MARKS), "known better")
+
+    async def remove(self) -> None:
+        await self._say_of_tasks("remove")
+
+    async def _say_of_tasks(self, verb: str, *more: object) -> None:
+        runs = list(self.world.ledger.runs)
+        if not runs:
+            return
+        # Mostly something of the latest runs, by any state it may be in.
+        tasks = self.world.ledger.of_run(self.rng.choice(runs[-MOST_OPEN_RUNS:]))
+        chosen = sorted(task.id for task in self.rng.sample(tasks, self.rng.randint(1, min(3, len(tasks)))))
+        await self.world.say(verb, self.name, KILL_PATIENCE, tuple(chosen), *more)
+
+    async def look(self) -> None:
+        """See runs that are not over, and their epochs."""
+        self.screen = {run.id: run.epoch for run in self.world.ledger.runs.values() if run.state not in FINISHED_RUN}
+
+    async def mark_run(self) -> None:
+        """First its tasks, then the run: but somebody may come in between, and the screen may be old."""
+        if not self.screen:
+            return
+        run = self.rng.choice(list(self.screen))
+        unfinished = tuple(task.id for task in self.world.ledger.of_run(run) if task.state not in MARKS)
+        if unfinished and self.rng.random() < 0.7:
+            await self.world.say("mark", self.name, KILL_PATIENCE, unfinished, TaskState.SUCCESS, "the run is done")
+            if self.rng.random() < 0.5:
+                await self.look()
+        picture = Picture(run, self.screen.get(run, 0))
+        await self.world.say("mark_run", self.name, (picture,), self.rng.choice(FINISHED), "known better")
+
+    async def stray(self) -> None:
+        await self.world.stray_wait(kept=self.rng.random() < 0.3)

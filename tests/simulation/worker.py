@@ -1,0 +1,156 @@
+"""A simulated worker: it starts legs, and its children end in every way that there is."""
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from msgspec.structs import replace
+
+from bide.model.retry import Retry, after_failure
+from bide.model.states import TaskState
+from bide.store import deferral, views
+from bide.store.deferral import NewWait
+from bide.store.jobs import JobType
+from bide.store.legs import FailedLeg, RescheduledLeg, SkippedLeg
+from bide.store.rows import Leg, XCom
+from tests.simulation.actors import Action, Actor
+
+SEC = timedelta(seconds=1)
+OUTCOMES = {"succeed": 30, "defer": 35, "fail": 12, "reschedule": 10, "skip": 4, "drain": 6}
+
+
+class Worker(Actor):
+    """Runs children: each is a task and the leg that it was given."""
+
+    kind = JobType.WORKER
+
+    def forget(self) -> None:
+        self.offers: list[Leg] = []
+        self.children: dict[int, int] = {}
+        self.stopping: dict[int, int] = {}
+
+    def actions(self) -> Sequence[tuple[int, Action]]:
+        return (
+            (5, self.look),
+            (7, self.start),
+            (12, self.report),
+            (4, self.compare),
+            (5, self.stop_children),
+            (1, self.leave),
+        )
+
+    async def round(self) -> None:
+        await self.compare()
+        await self.stop_children()
+        await self.report()
+        await self.look()
+        await self.start()
+        await self.report()
+
+    async def look(self) -> None:
+        self.offers = await views.offered(self.world.db, list(self.queues), 6)
+
+    async def start(self) -> None:
+        if self.offers:
+            chosen = self.some(self.offers)
+            answer = await self.world.say("start", self.who, self.job, chosen)
+            for row in answer or ():
+                self.children[row.id] = row.leg
+            if answer is not None:
+                self.offers = [leg for leg in self.offers if leg not in chosen]
+
+    async def compare(self) -> None:
+        """Hold its children against what the database says of them."""
+        told = {row.id: row for row in await views.legs_of(self.world.db, self.job)}
+        self.children = {id: leg for id, leg in self.children.items() if id in told and told[id].child_leg == leg}
+        for row in told.values():
+            if row.state is not TaskState.RUNNING or row.leg != row.child_leg:
+                self.children.pop(row.id, None)
+                self.stopping[row.id] = row.child_leg
+            else:
+                # The answer to its "start" was lost.
+                self.children.setdefault(row.id, row.child_leg)
+
+    async def report(self) -> None:
+        if not self.children:
+            return
+        chosen = self.some(list(self.children))
+        verb = self.rng.choices(list(OUTCOMES), list(OUTCOMES.values()))[0] if self.world.chaos else "succeed"
+        legs = [Leg(id, self.children[id]) for id in chosen]
+        answer = await self.world.say(verb, self.who, *await self._outcome(verb, legs))
+        if verb == "drain":
+            self.stopping |= {id: self.children[id] for id in chosen}
+        self.drop(self.children, chosen, answer)
+
+    async def _outcome(self, verb: str, legs: Sequence[Leg]) -> tuple[Any, ...]:
+        if verb == "succeed":
+            values = tuple(
+                XCom(leg.id, leg.leg, key, json.dumps(leg.leg)) for leg in legs for key in ("return_value", "other")
+            )
+            return tuple(legs), values
+        if verb == "fail":
+            return (tuple(self._failed(leg) for leg in legs),)
+        if verb == "reschedule":
+            return (tuple(self._rescheduled(leg) for leg in legs),)
+        if verb == "skip":
+            return (tuple(SkippedLeg(leg.id, leg.leg, "nothing to do") for leg in legs),)
+        if verb == "defer":
+            numbers = await deferral.reserve_trigger_ids(self.world.db, len(legs))
+            return (tuple(self._wait(leg, number) for leg, number in zip(legs, numbers, strict=True)),)
+        return (tuple(legs),)
+
+    def _failed(self, leg: Leg) -> FailedLeg:
+        # What a worker was told when the leg began.
+        task = self.world.ledger.tasks[leg.id]
+        policy = self.world.shapes[task.run].tasks[task.facts.task_id].retry
+        helps = self.rng.random() < 0.9
+        next = after_failure(policy, max(1, task.tries), task.max_tries, retryable=helps, seed=leg.id)
+        return FailedLeg(leg.id, leg.leg, "running", next.delay if isinstance(next, Retry) else None, "it raised")
+
+    def _rescheduled(self, leg: Leg) -> RescheduledLeg:
+        pause = self.rng.uniform(-5, 40) * SEC
+        if self.rng.random() < 0.5:
+            return RescheduledLeg(leg.id, leg.leg, after=max(pause, 0 * SEC))
+        return RescheduledLeg(leg.id, leg.leg, until=self.world.ledger.now + pause)
+
+    def _wait(self, leg: Leg, number: int) -> NewWait:
+        kind = self.rng.choice(("plain", "plain", "timer", "shared", "stubborn", "elsewhere"))
+        wait = NewWait(
+            id=leg.id,
+            leg=leg.leg,
+            trigger_id=number,
+            classpath=f"waits.{kind}",
+            kwargs="sealed",
+            next_method="resume",
+            next_kwargs=self.rng.choice(("{}", '{"since": 1}')),
+            timeout=self.rng.choice((None, None, self.rng.uniform(5, 150) * SEC)),
+        )
+        if kind == "timer":
+            pause = self.rng.uniform(-2, 60) * SEC
+            in_a_while = self.rng.random() < 0.5
+            return replace(
+                wait,
+                due_in=max(pause, 0 * SEC) if in_a_while else None,
+                due_at=None if in_a_while else self.world.ledger.now + pause,
+                event=json.dumps({"due": number}),
+                ends=self.rng.random() < 0.3,
+            )
+        if kind == "shared":
+            hub = self.rng.randint(1, 2)
+            return replace(wait, shared_key=f"hub {hub}", on_kill=hub == 1)
+        return replace(wait, on_kill=kind == "stubborn", queue="gpu" if kind == "elsewhere" else None)
+
+    async def stop_children(self) -> None:
+        if self.stopping:
+            chosen = self.some(list(self.stopping))
+            legs = tuple(Leg(id, self.stopping[id]) for id in chosen)
+            self.drop(self.stopping, chosen, await self.world.say("stopped", self.who, legs))
+
+    async def leave(self) -> None:
+        """Drain what there is, and go. Whatever does not arrive is a death like any other."""
+        if self.children:
+            legs = tuple(Leg(id, leg) for id, leg in self.children.items())
+            await self.world.say("drain", self.who, legs)
+            await self.world.say("stopped", self.who, legs)
+        await self.retire()

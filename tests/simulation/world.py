@@ -1,0 +1,260 @@
+"""The simulated world: one real database, one clock that only the simulator moves, and a post that loses words."""
+
+import hashlib
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+
+from bide.store import deferral, holding, jobs, legs, people, queueing, runs
+from bide.store.database import Database, connected
+from bide.store.jobs import LOCKS_OF_PROCESSES, NewJob
+from bide.store.runs import NewRun
+from tests.simulation.expectations import Expectations
+from tests.simulation.follow import follow
+from tests.simulation.ledger import Job, Ledger, Run, Task, Violation, Wait, Word
+from tests.simulation.shapes import POOLS, SHAPES, Shape
+
+DAY_ONE = datetime(2030, 1, 1, tzinfo=UTC)
+TABLES = (
+    "history, callback, kill, xcom, asset_watcher, asset, task_instance, dag_run, dag_version, trigger, job, dag, pool"
+)
+
+
+async def _beat(db: Database, _who: str, job: int) -> bool:
+    return await jobs.beat(db, job)
+
+
+STORE: Mapping[str, Callable[..., Awaitable[Any]]] = {
+    function.__name__.removeprefix("_"): function
+    for function in (
+        _beat, jobs.retire, jobs.suspect, jobs.bury,
+        legs.start, legs.succeed, legs.skip, legs.fail, legs.reschedule, legs.drain, legs.stopped, legs.rescue,
+        queueing.enqueue, queueing.unqueue, queueing.wake,
+        deferral.defer, deferral.defer_at_start, deferral.fire, deferral.end, deferral.crash, deferral.fire_due,
+        deferral.lapse,
+        holding.claim, holding.release, holding.release_all, holding.orphan, holding.park, holding.unpark,
+        holding.take_kill, holding.acknowledge, holding.give_up, holding.sweep,
+        runs.begin, runs.conclude, runs.expire, runs.mark_run, runs.ready, runs.block, runs.skip_unstarted,
+        runs.pass_empty,
+        people.clear, people.mark, people.stop, people.remove,
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Arena:
+    """The engine's way to the database, and the simulator's own one, which also holds the locks of processes."""
+
+    db: Database
+    hand: Any
+
+
+@asynccontextmanager
+async def arena(url: str) -> AsyncIterator[Arena]:
+    """Open both ways to an empty database that has the schema."""
+    async with connected(url, pool_size=1, patience_sec=0.3) as db:
+        hand = await asyncpg.connect(url, server_settings={"timezone": "UTC"})
+        try:
+            yield Arena(db, hand)
+        finally:
+            await hand.close()
+
+
+class World:
+    """Delivers words, with faults while there is chaos, and holds every answer against the ledger."""
+
+    def __init__(self, arena: Arena, seed: int) -> None:
+        self.db, self.hand = arena.db, arena.hand
+        self.rng = random.Random(seed)
+        self.chaos = True
+        self.step = 0
+        self.late: list[Word] = []
+        self.said: Counter[str] = Counter()
+        self.accepted: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.faults: Counter[str] = Counter()
+        self.shapes: dict[int, Shape] = {}
+        self.ledger = Ledger(
+            DAY_ONE,
+            POOLS,
+            {name: shape.plan.max_active_tasks for name, shape in SHAPES.items()},
+            {name: shape.plan.max_active_runs for name, shape in SHAPES.items()},
+        )
+        self._last_entry = 0
+        self._run_names: dict[int, str] = {}
+        self._trace = hashlib.blake2b(digest_size=12)
+
+    async def begin(self) -> None:
+        """Empty the database and lay the first things out."""
+        await self.hand.execute(f"truncate {TABLES} restart identity cascade")
+        await self.hand.execute("select pg_advisory_unlock_all(); update turn set number = 0")
+        await self.hand.executemany(
+            "insert into pool (name, slots, include_deferred) values ($1, $2, $3)",
+            [(name, *room) for name, room in POOLS.items()],
+        )
+        await self.hand.executemany(
+            "insert into dag (dag_id, max_active_tasks, max_active_runs) values ($1, $2, $3)",
+            [(name, s.plan.max_active_tasks, s.plan.max_active_runs) for name, s in SHAPES.items()],
+        )
+        await self.set_clock(DAY_ONE)
+
+    async def set_clock(self, now: datetime) -> None:
+        """Move the database's clock, by its frozen time and its shift alike."""
+        shift = timedelta(seconds=self.rng.choice((0, 0, 7, -3600)))
+        await self.hand.execute("update clock set frozen_at = $1, shift = $2", now - shift, shift)
+        self.ledger.now = now
+
+    def digest(self) -> str:
+        """What happened, in a few letters."""
+        return self._trace.hexdigest()
+
+    def chance(self, probability: float) -> bool:
+        """Roll a die that is heard in chaos only."""
+        return self.chaos and self.rng.random() < probability
+
+    async def say(self, verb: str, who: str, *args: Any) -> Any:
+        """Send a word over the post. None means that its sender does not know what became of it."""
+        word = Word(verb, who, args)
+        if self.chance(0.03):
+            self.faults["lost report"] += 1
+            return None
+        if self.chance(0.05):
+            self.faults["delayed"] += 1
+            self.late.append(word)
+            return None
+        answer = await self.deliver(word)
+        if self.chance(0.04):
+            self.faults["doubled"] += 1
+            await self.deliver(word)
+        if self.chance(0.04):
+            self.faults["lost answer"] += 1
+            return None
+        return answer
+
+    async def deliver(self, word: Word) -> Any:
+        """Carry a word out, and hold what it did against what it must do."""
+        expected = getattr(Expectations(self.ledger), word.verb)(*word.args)
+        try:
+            answer = await STORE[word.verb](self.db, word.who, *word.args)
+        except Exception as error:
+            raise Violation("I1", f"{word.verb} by {word.who} was answered by {error!r}", expected) from error
+        entries = await self._new_entries()
+        if word.verb == "beat":
+            changed = [word.args[0]] if answer else []
+            self._beaten(word.args[0], answer)
+        else:
+            changed = follow(self.ledger, word, entries)
+        answered = _ids(answer, word)
+        if answered != list(changed):
+            raise Violation("I10", f"{word.verb} answered {answered} and wrote of {changed}", changed)
+        if answered != expected:
+            raise Violation(
+                _broken_rule(word, answered, expected),
+                f"{word.verb} by {word.who} changed {answered}; by its fence it must change {expected}: {word.args}",
+                sorted({*answered, *expected} & self.ledger.tasks.keys()),
+            )
+        self._count(word, len(answered))
+        self._trace.update(repr((self.step, self.ledger.now, word, answered)).encode())
+        return answer
+
+    async def _new_entries(self) -> list[dict[str, Any]]:
+        found = await self.hand.fetch("select * from history where id > $1 order by id", self._last_entry)
+        if found:
+            self._last_entry = found[-1]["id"]
+        # Within one statement the order is PostgreSQL's business.
+        subjects = ("task_instance_id", "dag_run_id", "trigger_id", "job_id")
+        return sorted(map(dict, found), key=lambda entry: [entry[subject] or 0 for subject in subjects])
+
+    def _beaten(self, job: int, alive: bool) -> None:
+        if alive:
+            self.ledger.jobs[job].heartbeat, self.ledger.jobs[job].suspected_at = self.ledger.now, None
+
+    def _count(self, word: Word, changed: int) -> None:
+        about = next((len(a) for a in word.args if isinstance(a, tuple) and a and not isinstance(a[0], str)), 1)
+        self.said[word.verb] += 1
+        self.accepted[word.verb] += changed
+        self.refused[word.verb] += max(0, about - changed)
+
+    # What makes new rows, whose ids nobody can know before.
+
+    async def register(self, who: str, job: NewJob) -> int:
+        """Let a process begin, and take its lock where it holds one."""
+        id = await jobs.register(self.db, who, job)
+        follow(self.ledger, Word("register", who, (job,)), await self._new_entries())
+        self.ledger.jobs[id] = Job(id, self.ledger.now, job.heartbeat_sec, job.holds_lock)
+        if job.holds_lock:
+            await jobs.hold_lock(self.hand, id)
+            self.ledger.locks.add(id)
+        self._new("register", who, [id])
+        return id
+
+    async def free_lock(self, job: int) -> None:
+        """PostgreSQL frees the lock of a process whose connection ends."""
+        if job in self.ledger.locks:
+            self.ledger.locks.discard(job)
+            await self.hand.execute("select pg_advisory_unlock($1, $2)", LOCKS_OF_PROCESSES, job)
+
+    async def launch(self, who: str, shape: Shape, run_id: str) -> None:
+        """Make a run, unless it is there already."""
+        plan = shape.plan
+        known = any(self.shapes[run] is shape and name == run_id for run, name in self._run_names.items())
+        made = await runs.launch(
+            self.db, who, plan.dag_id, None, "manual", plan.dagrun_timeout, [NewRun(run_id)], shape.instances
+        )
+        entries = await self._new_entries()
+        follow(self.ledger, Word("launch", who, (run_id,)), entries)
+        if len(made) == known or len(entries) == known:
+            raise Violation("I10", f"launch of {run_id} made {made} and wrote {entries}; it was there before: {known}")
+        for run in made:
+            self.shapes[run.id] = shape
+            self._run_names[run.id] = run_id
+            self.ledger.runs[run.id] = Run(run.id, plan.dag_id, plan.dagrun_timeout)
+            rows = await self.hand.fetch(
+                "select id, task_id, map_index from task_instance where dag_run_id = $1 order by id", run.id
+            )
+            facts = {(task.task_id, task.map_index): task for task in shape.instances}
+            if sorted((row["task_id"], row["map_index"]) for row in rows) != sorted(facts):
+                raise Violation("I1", f"launch of {run_id} made other tasks than its plan has")
+            for row in rows:
+                fact = facts[row["task_id"], row["map_index"]]
+                self.ledger.tasks[row["id"]] = Task(row["id"], run.id, plan.dag_id, fact, max_tries=fact.retries)
+        self._new("launch", who, [run.id for run in made])
+
+    async def stray_wait(self, kept: bool) -> None:
+        """Somebody puts a trigger into the table by hand: for an asset watcher, or for nothing at all."""
+        id = await self.hand.fetchval(
+            "insert into trigger (classpath, kwargs, created_date) values ('by.Hand', '', bide_now()) returning id"
+        )
+        if kept:
+            await self.hand.execute(
+                "with a as (insert into asset (name, uri) values ('asset ' || $1::bigint, '') returning id)"
+                "insert into asset_watcher (asset_id, name, trigger_id) select a.id, '', $1 from a",
+                id,
+            )
+        self.ledger.waits[id] = Wait(id, self.ledger.now, kept=kept)
+
+    def _new(self, verb: str, who: str, made: list[int]) -> None:
+        self.said[verb] += 1
+        self.accepted[verb] += len(made)
+        self.refused[verb] += not made
+        self._trace.update(repr((self.step, verb, who, made)).encode())
+
+
+def _ids(answer: Any, word: Word) -> list[int]:
+    """The rows that an answer is about."""
+    if isinstance(answer, bool):
+        return [word.args[0]] if answer else []
+    return sorted(row if isinstance(row, int) else getattr(row, "id", None) or row.trigger_id for row in answer)
+
+
+def _broken_rule(word: Word, changed: list[int], expected: list[int]) -> str:
+    """The invariant that a wrong answer breaks: something stale was heard, or something due was not."""
+    if word.verb in ("fire_due", "lapse", "wake"):
+        return "I6"
+    return "I4" if set(changed) - set(expected) else "I5"
