@@ -104,8 +104,8 @@ def diagram(verbs: Iterable[Transition[State]], first: State) -> str:
     """Draw the verbs as a state diagram: one arrow for each pair of states, with the verbs that take it."""
     arrows: dict[tuple[State, State], list[str]] = {}
     for verb in verbs:
-        for before, after in verb.moves.items():
-            for state in (state for state in in_order(after) if state != before):
+        for before in in_order(verb.moves):
+            for state in (state for state in in_order(verb.moves[before]) if state != before):
                 arrows.setdefault((before, state), []).append(verb.name)
     ends = {after for _, after in arrows} - {before for before, _ in arrows}
     lines = [
