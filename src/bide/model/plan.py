@@ -18,7 +18,6 @@ from bide.model.retry import RetryPolicy
 from bide.model.trigger_rules import TriggerRule
 from bide.model.wait import Wait
 
-
 SKIPS_KEY = "skips"
 """The XCom in which a branching task leaves the ids of the tasks that are to be skipped, as a JSON list."""
 
