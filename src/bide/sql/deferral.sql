@@ -161,7 +161,7 @@ changed as (
     returning t.*, h.from_state, h.why, h.xcom_keys, h.xcom_values
 ),
 {{pushed}},
-{{announced}}, {{entry}}
+{{announced}}, {{looked}}, {{entry}}
 {{answer}}
 
 -- name: crash
@@ -210,7 +210,7 @@ changed as (
     returning t.*, h.from_state, h.why
 ),
 gone as (delete from trigger w using held h where w.id = h.trigger_id),
-{{announced}}, {{entry}}
+{{announced}}, {{looked}}, {{entry}}
 {{answer}}
 
 -- name: lapse

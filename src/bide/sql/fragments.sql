@@ -28,6 +28,15 @@ entry as (
     from changed c cross join moment
 )
 
+-- fragment: looked
+-- What has ended, or may begin anew, has consequences: a scheduler has to look at it.
+looked as (
+    insert into look (dag_run_id, task_id, at)
+    select distinct c.dag_run_id, c.task_id, moment.now from changed c cross join moment
+    where c.state in ('success', 'failed', 'skipped', 'upstream_failed', 'removed')
+       or c.state in ('none', 'restarting') and c.worker_id is null
+)
+
 -- fragment: opening
 -- The first leg of a try opens it: a number, a start, its deadlines. `held` says whether it `opens`.
 try_number = t.try_number + h.opens::integer,

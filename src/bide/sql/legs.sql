@@ -56,7 +56,7 @@ changed as (
     returning t.*, h.from_state, h.why, h.xcom_keys, h.xcom_values
 ),
 {{pushed}},
-{{announced}}, {{entry}}
+{{announced}}, {{looked}}, {{entry}}
 {{answer}}
 
 -- name: skip
@@ -74,7 +74,7 @@ changed as (
     where t.id = h.id
     returning t.*, h.from_state, h.why
 ),
-{{announced}}, {{entry}}
+{{announced}}, {{looked}}, {{entry}}
 {{answer}}
 
 -- name: fail
@@ -103,7 +103,7 @@ changed as (
     where t.id = h.id
     returning t.*, h.from_state, h.why
 ),
-{{announced}}, {{entry}}
+{{announced}}, {{looked}}, {{entry}}
 {{answer}}
 
 -- name: reschedule
@@ -155,7 +155,7 @@ changed as (
     where t.id = h.id
     returning t.*, h.from_state, h.why
 ),
-{{entry}}
+{{looked}}, {{entry}}
 {{answer}}
 
 -- name: rescue
@@ -179,5 +179,5 @@ changed as (
     where t.id = h.id
     returning t.*, h.from_state, h.why
 ),
-{{entry}}
+{{looked}}, {{entry}}
 {{answer}}

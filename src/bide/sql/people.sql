@@ -59,7 +59,7 @@ changed as (
     where t.id = h.id
     returning t.*, h.from_state, h.why, h.reopens
 ),
-{{let_go}}, {{new_epoch}}, {{entry}}
+{{let_go}}, {{new_epoch}}, {{looked}}, {{entry}}
 {{answer}}
 
 -- name: mark
@@ -80,7 +80,7 @@ changed as (
     where t.id = h.id
     returning t.*, h.from_state, h.why, h.reopens
 ),
-{{let_go}}, {{new_epoch}}, {{announced}}, {{entry}}
+{{let_go}}, {{new_epoch}}, {{announced}}, {{looked}}, {{entry}}
 {{answer}}
 
 -- name: stop
@@ -103,7 +103,7 @@ changed as (
     where t.id = h.id
     returning t.*, h.from_state, h.why
 ),
-{{let_go}}, {{announced}}, {{entry}}
+{{let_go}}, {{announced}}, {{looked}}, {{entry}}
 {{answer}}
 
 -- name: remove
@@ -122,5 +122,5 @@ changed as (
     where t.id = h.id
     returning t.*, h.from_state, h.why
 ),
-{{let_go}}, {{entry}}
+{{let_go}}, {{looked}}, {{entry}}
 {{answer}}

@@ -60,6 +60,7 @@ changed as (
     where r.id = h.id
     returning r.*, h.from_state, null as why
 ),
+looked as (insert into look (dag_run_id, at) select c.id, moment.now from changed c cross join moment),
 {{run_entry}}
 select id, state from changed order by id
 
@@ -154,7 +155,7 @@ changed as (
     from held h cross join moment where t.id = h.id
     returning t.*, h.from_state, h.why
 ),
-{{entry}}
+{{looked}}, {{entry}}
 {{answer}}
 
 -- name: skip_unstarted
@@ -171,7 +172,7 @@ changed as (
     from held h cross join moment where t.id = h.id
     returning t.*, h.from_state, h.why
 ),
-{{entry}}
+{{looked}}, {{entry}}
 {{answer}}
 
 -- name: pass_empty
@@ -188,5 +189,40 @@ changed as (
     from held h cross join moment where t.id = h.id
     returning t.*, h.from_state, h.why
 ),
-{{announced}}, {{entry}}
+{{announced}}, {{looked}}, {{entry}}
 {{answer}}
+
+-- name: expand
+-- It is known over how many elements a task is mapped: there is one instance for each; those that are there stay.
+-- `given` has one instance of each task that has not begun.
+with {{moment}},
+given as (
+    select distinct on (id, epoch) * from unnest($2::bigint[], $3::integer[], $4::integer[]) as given (id, epoch, number)
+),
+{{sure}},
+held as materialized (
+    select t.*, g.number from task_instance t join given g on g.id = t.id
+    where t.id = any (array(select sure.id from sure)) and t.state in ('none', 'restarting') and t.worker_id is null
+    order by t.id for update of t
+),
+first as (
+    update task_instance t set map_index = 0 from held h where t.id = h.id and t.map_index = -1 returning t.id
+),
+made as (
+    insert into task_instance (
+        dag_run_id, dag_id, run_id, task_id, map_index, operator, pool, pool_slots, priority_weight, queue, retries,
+        max_tries, execution_timeout, sensor_timeout, max_active_tis_per_dag, max_active_tis_per_dagrun, is_leaf,
+        callbacks)
+    select h.dag_run_id, h.dag_id, h.run_id, h.task_id, n, h.operator, h.pool, h.pool_slots, h.priority_weight,
+        h.queue, h.retries, h.retries, h.execution_timeout, h.sensor_timeout, h.max_active_tis_per_dag,
+        h.max_active_tis_per_dagrun, h.is_leaf, h.callbacks
+    from held h cross join generate_series(0, h.number - 1) n
+    where n <> greatest(h.map_index, 0)
+    on conflict do nothing
+    returning id
+),
+noted as (
+    insert into history (at, verb, dag_run_id, task_instance_id, who, why)
+    select moment.now, '{{verb}}', h.dag_run_id, h.id, $1, h.number || ' instances' from held h cross join moment
+)
+select id from first union all select id from made order by id

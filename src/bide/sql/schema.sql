@@ -30,6 +30,17 @@ create function with_event(kwargs json, event json) returns json language sql im
             || '"event":' || coalesce(event::text, 'null') || '}')::json
 $$;
 
+-- How many elements a list, a dict, a tuple or a set has that the codec has written; null for anything else.
+create function element_count(value json) returns integer language sql immutable parallel safe as $$
+    select case json_typeof(value)
+        when 'array' then json_array_length(value)
+        when 'object' then case
+            when not value::jsonb ? '$' then (select count(*)::integer from json_object_keys(value))
+            when value ->> '$' in ('tuple', 'set', 'frozenset', 'dict') and json_typeof(value -> 'v') = 'array'
+                then json_array_length(value -> 'v') end
+    end
+$$;
+
 -- Processes ------------------------------------------------------------------------------------------------
 
 create table job (
@@ -97,6 +108,7 @@ create table dag_run (
     check ((state in ('success', 'failed')) = (end_date is not null)),
     check (state <> 'running' or start_date is not null)
 );
+create index dag_run_date on dag_run (dag_id, logical_date) where logical_date is not null;
 create index dag_run_queued on dag_run (dag_id, id) where state = 'queued';
 create index dag_run_running on dag_run (dag_id, id) where state = 'running';
 create index dag_run_timeout on dag_run (timeout_at) where state = 'running' and timeout_at is not null;
@@ -117,6 +129,15 @@ create table turn (
     number bigint not null default 0
 ) with (fillfactor = 50);
 insert into turn default values;
+
+-- What has changed in runs and is still to be looked at by a scheduler: one task, or the whole run. A row goes when
+-- its consequences are committed, so a scheduler that dies leaves nothing unlooked at.
+create table look (
+    id bigint generated always as identity primary key,
+    dag_run_id bigint not null,
+    task_id text,
+    at timestamptz not null
+) with (autovacuum_vacuum_scale_factor = 0.02);
 
 -- Waits ----------------------------------------------------------------------------------------------------
 

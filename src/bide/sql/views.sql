@@ -26,22 +26,57 @@ group by dag_id, dag_run_id, task_id
 
 -- name: candidates
 -- What may be queued, of each given pool so many: what was begun before what is fresh, then by priority, then by age.
+-- Runs and tasks that have met their limits are left out.
 select t.id, t.leg, t.dag_run_id, t.dag_id, t.task_id, t.pool, t.pool_slots, t.priority_weight,
-       t.max_active_tis_per_dag, t.max_active_tis_per_dagrun, t.next_method is not null as resumes
+       t.max_active_tis_per_dag, t.max_active_tis_per_dagrun, d.max_active_tasks, t.next_method is not null as resumes
 from unnest($1::text[]) as open (pool) cross join lateral (
     select t.* from task_instance t
     where t.pool = open.pool and t.state = 'scheduled' and t.next_method is distinct from '__fail__'
       and {{answered}}
-      and exists (select from dag_run r where r.id = t.dag_run_id and r.state = 'running')
+      and exists (select from dag_run r join dag d on d.dag_id = r.dag_id
+                  where r.id = t.dag_run_id and r.state = 'running' and not d.is_paused)
+      and t.dag_run_id <> all ($3::bigint[])
+      and (t.dag_id, t.task_id) not in (select * from unnest($4::text[], $5::text[]))
+      and (t.dag_run_id, t.task_id) not in (select * from unnest($6::bigint[], $7::text[]))
     order by (t.next_method is null), t.priority_weight desc, t.id limit $2
 ) t
+join dag d on d.dag_id = t.dag_id
 order by (t.next_method is null), t.priority_weight desc, t.id
+
+-- name: beginnable
+-- Queued runs of DAGs that are not paused and may have more active runs, the earliest first.
+select r.id
+from (select distinct dag_id from dag_run where state = 'queued') q
+join dag d on d.dag_id = q.dag_id and not d.is_paused
+cross join lateral (
+    select r.id, coalesce(r.logical_date, r.queued_at) as at from dag_run r
+    where r.dag_id = d.dag_id and r.state = 'queued'
+    order by coalesce(r.logical_date, r.queued_at), r.id
+    limit greatest(0, d.max_active_runs
+        - (select count(*) from dag_run b where b.dag_id = d.dag_id and b.state = 'running'))
+) r
+order by r.at, r.id limit $1
+
+-- name: agenda
+-- What there is to do for a scheduler, by a look at each index and no further; and when the next date comes.
+select exists (select from look) as looks,
+       exists (select from task_instance t
+               where t.state = 'scheduled' and t.next_method is distinct from '__fail__') as scheduled,
+       exists (select from task_instance t where t.state = 'scheduled' and t.next_method = '__fail__') as failing,
+       exists (select from dag_run r where r.state = 'queued') as queued,
+       least((select min(wake_at) from task_instance where wake_at is not null),
+             (select min(trigger_timeout) from task_instance where state = 'deferred' and trigger_timeout is not null),
+             (select min(due_at) from trigger where due_at is not null),
+             (select min(timeout_at) from dag_run where state = 'running' and timeout_at is not null))
+           - bide_now() as until_due
 
 -- name: failing
 -- Legs that have only to fail: the scheduler finishes them, by the same rule as every failure.
-select id, leg, dag_run_id, dag_id, task_id, map_index, try_number, max_tries, next_kwargs from task_instance
-where state = 'scheduled' and next_method = '__fail__'
-order by id limit $1
+select t.id, t.leg, t.dag_run_id, t.dag_id, t.task_id, t.map_index, t.try_number, t.max_tries, t.next_kwargs,
+       (select r.dag_version_id from dag_run r where r.id = t.dag_run_id) as dag_version_id
+from task_instance t
+where t.state = 'scheduled' and t.next_method = '__fail__'
+order by t.id limit $1
 
 -- name: offered
 -- Queued legs that a worker may start.

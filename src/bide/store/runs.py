@@ -69,6 +69,14 @@ class Concluded(Struct, frozen=True):
     to_state: RunState
 
 
+class Expansion(Struct, frozen=True):
+    """An instance of a mapped task that has not begun, the epoch of its run, and how many instances there must be."""
+
+    id: int
+    epoch: int
+    number: int
+
+
 class ChangedRun(Struct, frozen=True):
     """A run after a verb."""
 
@@ -131,6 +139,13 @@ async def skip_unstarted(db: Database, who: str, tasks: Sequence[Unstarted]) -> 
 async def pass_empty(db: Database, who: str, tasks: Sequence[Unstarted]) -> list[Changed]:
     """Their trigger rules hold and they have nothing to do."""
     return await db.verb("pass_empty", who, tasks, *columns(Unstarted, tasks))
+
+
+async def expand(db: Database, who: str, tasks: Sequence[Expansion]) -> list[int]:
+    """Give mapped tasks as many instances as they need; the new ones come back."""
+    if not tasks:
+        return []
+    return [row["id"] for row in await db.rows("expand", who, *columns(Expansion, tasks))]
 
 
 def _runs(rows: Sequence[object]) -> list[ChangedRun]:

@@ -1,6 +1,7 @@
 """What the services look at before they say something; the statements are in sql/views.sql."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from datetime import timedelta
 
 from msgspec import Struct
 
@@ -40,6 +41,7 @@ class Candidate(Struct, frozen=True):
     priority_weight: int
     max_active_tis_per_dag: int | None
     max_active_tis_per_dagrun: int | None
+    max_active_tasks: int
     resumes: bool
 
 
@@ -55,6 +57,17 @@ class Failing(Struct, frozen=True):
     try_number: int
     max_tries: int
     next_kwargs: str
+    dag_version_id: int | None
+
+
+class Agenda(Struct, frozen=True):
+    """What there is to do for a scheduler, and how long it is until the next date; negative if one is past."""
+
+    looks: bool
+    scheduled: bool
+    failing: bool
+    queued: bool
+    until_due: timedelta | None
 
 
 class HeldLeg(Struct, frozen=True):
@@ -90,9 +103,33 @@ async def busy(db: Database) -> list[Busy]:
     return [Busy(**row) for row in await db.rows("busy")]
 
 
-async def candidates(db: Database, pools: Sequence[str], limit: int) -> list[Candidate]:
-    """List what may be queued, the most urgent first, of each pool at most so many."""
-    return [Candidate(**row) for row in await db.rows("candidates", pools, limit)]
+async def candidates(
+    db: Database,
+    pools: Sequence[str],
+    limit: int,
+    without_runs: Collection[int] = (),
+    without_tasks: Collection[tuple[str, str]] = (),
+    without_tasks_of_runs: Collection[tuple[int, str]] = (),
+) -> list[Candidate]:
+    """List what may be queued, the most urgent first, of each pool at most so many; what met a limit is left out."""
+    rows = await db.rows(
+        "candidates", pools, limit, list(without_runs), *_sides(without_tasks), *_sides(without_tasks_of_runs)
+    )
+    return [Candidate(**row) for row in rows]
+
+
+def _sides(pairs: Collection[tuple[object, str]]) -> tuple[list[object], list[str]]:
+    return [first for first, _ in pairs], [second for _, second in pairs]
+
+
+async def beginnable(db: Database, limit: int) -> list[int]:
+    """List queued runs that may begin."""
+    return [row["id"] for row in await db.rows("beginnable", limit)]
+
+
+async def agenda(db: Database) -> Agenda:
+    """Look whether there is something to do."""
+    return Agenda(**(await db.rows("agenda"))[0])
 
 
 async def failing(db: Database, limit: int) -> list[Failing]:
