@@ -1,9 +1,11 @@
 """Mapped tasks become as many instances as there are elements, once it is known how many."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import prod
+from collections.abc import Iterable, Mapping
 
-from bide.model.plan import MapInput, MapPlan
+from msgspec.structs import replace
+
+from bide.model.instances import known_number
+from bide.model.plan import MapPlan, MapSource
 from bide.scheduler.judging import Picture, Verdicts
 from bide.scheduler.plans import Version
 from bide.store import looks, runs
@@ -21,7 +23,7 @@ async def expand(db: Database, who: str, run: OpenRun, version: Version, picture
     expansions = []
     for task_id, plan in mapped.items():
         waiting = picture.standings[task_id].waiting
-        number = number_of_instances(plan, lengths)
+        number = known_number(measured(plan, lengths))
         if number is None:
             verdicts.block += waiting
         elif number == 0:
@@ -46,26 +48,18 @@ async def _lengths(db: Database, run: OpenRun, mapped: Iterable[MapPlan]) -> Len
     return {(task_id, key): number for (_, task_id, key), number in found.items()}
 
 
-def number_of_instances(plan: MapPlan, lengths: Lengths) -> int | None:
-    """Count the elements that a task is mapped over; None if one of its sources has left nothing to count."""
-    counted = [_elements(argument, lengths) for argument in plan.inputs]
-    known = [number for number in counted if number is not None]
-    return prod(known) if len(known) == len(counted) else None
+def measured(plan: MapPlan, lengths: Lengths) -> MapPlan:
+    """Put the lengths of what tasks have left into the plan; where one has left nothing to count, none is put in."""
+    return replace(
+        plan,
+        inputs=tuple(
+            replace(argument, sources=tuple(_measured(source, lengths) for source in argument.sources))
+            for argument in plan.inputs
+        ),
+    )
 
 
-def _elements(argument: MapInput, lengths: Lengths) -> int | None:
-    counts = [
-        source.length if source.task_id is None else lengths.get((source.task_id, source.key))
-        for source in argument.sources
-    ]
-    return _combined(argument, [count for count in counts if count is not None]) if None not in counts else None
-
-
-def _combined(argument: MapInput, counts: Sequence[int]) -> int:
-    match argument.combine:
-        case "concat":
-            return sum(counts)
-        case "zip_longest":
-            return max(counts)
-        case _:
-            return min(counts)
+def _measured(source: MapSource, lengths: Lengths) -> MapSource:
+    if source.task_id is None:
+        return source
+    return replace(source, length=lengths.get((source.task_id, source.key)))

@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from bide.model.instances import NewTask as NewTask
 from bide.model.states import RunState
 from bide.store.database import Database
 from bide.store.rows import Changed, columns
@@ -19,25 +20,6 @@ class NewRun(Struct, frozen=True):
     interval_start: datetime | None = None
     interval_end: datetime | None = None
     conf: str | None = None
-
-
-class NewTask(Struct, frozen=True):
-    """A task instance that every run of the version shall have; `callbacks` are separated by commas."""
-
-    task_id: str
-    map_index: int = -1
-    operator: str = ""
-    pool: str = "default_pool"
-    pool_slots: int = 1
-    priority_weight: int = 1
-    queue: str = "default"
-    retries: int = 0
-    execution_timeout: timedelta | None = None
-    sensor_timeout: timedelta | None = None
-    max_active_tis_per_dag: int | None = None
-    max_active_tis_per_dagrun: int | None = None
-    is_leaf: bool = False
-    callbacks: str = ""
 
 
 class Launched(Struct, frozen=True):
