@@ -136,6 +136,10 @@ ABOUT_RUNS: Mapping[str, Said] = {
     "mark_run": lambda db, who, on: runs.mark_run(db, who, _pictures(on), RunState.FAILED, "enough"),
 }
 
+ABOUT_MAPPED: Mapping[str, Said] = {
+    "expand": lambda db, who, on: runs.expand(db, who, [runs.Expansion(s.task, EPOCH, 1) for s in on]),
+}
+
 ABOUT_NEIGHBOURS: Mapping[str, Said] = {
     "clear:neighbour": lambda db, who, on: people.clear(db, who, MINUTE, _neighbours(on)),
     "mark:neighbour": lambda db, who, on: people.mark(db, who, MINUTE, _neighbours(on), TaskState.FAILED),
@@ -154,7 +158,7 @@ _BY_KIND: Mapping[str, Mapping[str, Said]] = {
     "wait": ABOUT_WAITS,
     "kill": ABOUT_KILLS,
     "run": {**ABOUT_RUNS, **ABOUT_NEIGHBOURS},
-    "epoch": {**_EPOCH_FENCED, **ABOUT_NEIGHBOURS},
+    "epoch": {**_EPOCH_FENCED, **ABOUT_MAPPED, **ABOUT_NEIGHBOURS},
     "job": ABOUT_JOBS,
 }
 WORDS: Mapping[str, Said] = {word: said for group in _BY_KIND.values() for word, said in group.items()}

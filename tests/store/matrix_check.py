@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from bide.model.states import FINISHED_RUN, TaskState
+from bide.model.states import FINISHED_RUN, TERMINAL, TaskState
 from bide.model.transitions import Fence
 from bide.store.database import Database
 from tests.store import matrix_words
@@ -44,7 +44,9 @@ class Subject:
 
 async def check_word(db: Database, scene: Scene, word: Word) -> int:
     """Check every case of a word; return how many there were."""
-    await scene.connection.execute("truncate dag_run, task_instance, trigger, kill, history, xcom, callback cascade")
+    await scene.connection.execute(
+        "truncate dag_run, task_instance, trigger, kill, history, xcom, callback, look cascade"
+    )
     subjects = await _placed(scene, cases(word))
     by_turn = groupby(subjects, key=lambda subject: subject.case.turn_offset)
     for number, (_, batch) in enumerate(by_turn):
@@ -80,6 +82,7 @@ async def _check_batch(db: Database, scene: Scene, subjects: list[Subject], seed
     changes = differences(before, after)
     _check_history(changes, subjects)
     _check_tasks(changes, subjects, moved)
+    _check_looks(changes)
     _check_rest(changes, subjects)
 
 
@@ -113,6 +116,19 @@ def _check_history(changes: list[Difference], subjects: list[Subject]) -> None:
                 assert entry["why"] == matrix_words.WHY
 
 
+def _check_looks(changes: list[Difference]) -> None:
+    """What has ended, or may begin anew because no child is left of it, is to be looked at; nothing else is."""
+    moved = {change.row["id"]: change.row for change in changes if change.table == "task_instance" and change.later}
+    begins = {"none", "restarting"}
+    expected = {
+        (row["dag_run_id"], row["task_id"])
+        for row in moved.values()
+        if row["state"] in TERMINAL or (row["state"] in begins and row["worker_id"] is None)
+    }
+    looks = [(change.row["dag_run_id"], change.row["task_id"]) for change in changes if change.table == "look"]
+    assert sorted(looks) == sorted(expected)
+
+
 def _check_rest(changes: list[Difference], subjects: list[Subject]) -> None:
     """Whatever else has changed belongs to a task that was moved, and to what such a verb may touch."""
     verb = subjects[0].case.word.verb
@@ -136,7 +152,7 @@ def _check_rest(changes: list[Difference], subjects: list[Subject]) -> None:
             case "turn":
                 assert verb.fence == Fence.TURN
             case table:
-                assert table == "history", f"{verb.name} has changed a row of {table}: {row}"
+                assert table in ("history", "look"), f"{verb.name} has changed a row of {table}: {row}"
 
 
 def _surprises(answered: list[int], subjects: list[Subject]) -> list[str]:

@@ -89,7 +89,7 @@ SAY: Mapping[str, Callable[[Database, Given, RunState], Awaitable[list[Any]]]] =
 async def test_a_verb_changes_the_runs_that_the_table_allows_and_nothing_else(db: Database, scene: Scene) -> None:
     said = [(name, to) for name, to in _words() if name != "reopen"]
     for name, to in said:
-        await scene.connection.execute("truncate dag_run, task_instance, history cascade")
+        await scene.connection.execute("truncate dag_run, task_instance, history, look cascade")
         placed = await scene.place([case.row for case in CASES])
         given = list(zip(CASES, placed, strict=True))
         await _check(db, scene, given, name, to)
@@ -121,8 +121,12 @@ async def _check(db: Database, scene: Scene, given: Given, name: str, to: RunSta
                 assert change.row["id"] in expected
             case "turn":
                 assert FENCE[name] == Fence.TURN
+            case "look":
+                assert (name, change.row["task_id"], change.later) == ("begin", None, True)
+                assert change.row["dag_run_id"] in expected
             case table:
                 raise AssertionError(f"{name} has changed {table}")
+    assert sum(change.table == "look" for change in changes) == (len(expected) if name == "begin" else 0)
     assert sum(change.table == "history" for change in changes) == len(expected)
     assert sum(change.table == "dag_run" and change.later for change in changes) == len(expected)
 
