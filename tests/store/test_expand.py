@@ -41,7 +41,7 @@ async def test_only_what_has_not_begun_is_expanded_and_only_on_the_latest_pictur
 async def test_instances_that_are_there_stay_and_only_those_that_are_missing_are_made(
     db: Database, scene: Scene
 ) -> None:
-    (task,) = await scene.place([replace(UNEXPANDED, columns=UNEXPANDED.columns | {"map_index": 0})])
+    (task,) = await scene.place([replace(UNEXPANDED, columns={**UNEXPANDED.columns, "map_index": 0})])
     first = await runs.expand(db, WHO, [Expansion(task.id, task.epoch, 2)])
     again = await runs.expand(db, WHO, [Expansion(task.id, task.epoch, 4)])
     assert (len(first), len(again)) == (1, 2)
