@@ -10,6 +10,7 @@ from itertools import count, islice
 from bide.errors import PlanError
 from bide.model.graph import WEIGHT_LIMIT, topological
 from bide.model.plan import DagPlan, TaskPlan
+from bide.model.timetable import problems_of_schedule
 from bide.model.trigger_rules import TriggerRule
 from bide.model.wait import LONGEST_ID, LONGEST_WAIT, is_name
 
@@ -60,6 +61,7 @@ def _in_dag(plan: DagPlan) -> Iterator[str]:
         yield f"{name} has no time zone; say which one is meant."
     if plan.start_date and plan.end_date and not naive and plan.end_date < plan.start_date:
         yield "end_date lies before start_date, so no run would ever be launched."
+    yield from problems_of_schedule(plan)
 
 
 def _in_id(name: str, given: str) -> Iterator[str]:
