@@ -11,6 +11,7 @@ from bide.model.states import TERMINAL
 
 LEG, CLAIM, EPOCH, TURN = 3, 5, 7, 11
 DEAD_WORKER, DEAD_TRIGGERER, WORKER, TRIGGERER = 1, 2, 3, 4
+VERSION = 77
 
 NOW = "timestamptz '2026-01-01 12:00+00'"
 PAST = "timestamptz '2026-01-01 11:00+00'"
@@ -106,6 +107,8 @@ SPOTS = (
 ONCE = f"""
 update clock set frozen_at = {NOW};
 insert into dag (dag_id) values ('d');
+insert into dag_version (id, dag_id, number, plan, created_at) overriding system value
+    values ({VERSION}, 'd', 1, '{{}}', {PAST});
 insert into job (id, job_type, state, hostname, start_date, latest_heartbeat, end_date, heartbeat_sec)
 overriding system value values
     ({DEAD_WORKER}, 'WorkerJob', 'failed', 'h', {PAST}, {PAST}, {PAST}, 5),
@@ -115,7 +118,7 @@ overriding system value values
 """
 
 _EMPTY = f"""
-delete from history; delete from kill; delete from callback; delete from xcom; delete from task_instance;
+delete from history; delete from kill; delete from callback; delete from look; delete from xcom; delete from task_instance;
 delete from trigger; delete from dag_run; delete from job where id > {TRIGGERER}; update turn set number = {TURN};
 """
 

@@ -8,7 +8,7 @@ from bide.model.transitions import HOLDER_VERBS, RUN_VERBS, VERBS, Fence
 from bide.store import deferral, holding, jobs, legs, people, queueing, runs
 from bide.store.database import Database
 from bide.store.rows import Leg, XCom
-from tests.race.scene import CLAIM, DEAD_TRIGGERER, EPOCH, LEG, TRIGGERER, TURN, WORKER, Spot, Subject
+from tests.race.scene import CLAIM, DEAD_TRIGGERER, EPOCH, LEG, TRIGGERER, TURN, VERSION, WORKER, Spot, Subject
 
 Said = Callable[[Database, str, Sequence[Subject]], Awaitable[object]]
 
@@ -133,6 +133,7 @@ ABOUT_RUNS: Mapping[str, Said] = {
         db, who, [runs.Concluded(s.run, EPOCH, RunState.SUCCESS) for s in on]
     ),
     "expire": lambda db, who, on: runs.expire(db, who, _pictures(on)),
+    "adopt": lambda db, who, on: runs.adopt(db, who, [s.run for s in on], VERSION, None, []),
     "mark_run": lambda db, who, on: runs.mark_run(db, who, _pictures(on), RunState.FAILED, "enough"),
 }
 
@@ -193,5 +194,5 @@ def outdates(first: str, second: str) -> bool:
         case Fence.TURN:
             return _FENCES.get(before) is Fence.TURN
         case Fence.EPOCH:
-            return before in ("clear", "mark")
+            return before in ("clear", "mark", "adopt")
     return False

@@ -252,6 +252,7 @@ class HolderVerb:
 
 HOLDER_VERBS: tuple[HolderVerb, ...] = (
     HolderVerb("launch", "run", Fence.STATE, "scheduler, person", "it is due or asked for, and not there yet"),
+    HolderVerb("adopt", "run", Fence.STATE, "scheduler", "its DAG has a newer version; epoch + 1"),
     HolderVerb("expand", "run", Fence.EPOCH, "scheduler", "it is known over how many elements a task is mapped"),
     HolderVerb("claim", "wait", Fence.STATE, "triggerer", "nobody holds it; claim + 1"),
     HolderVerb("release", "wait", Fence.CLAIM, "triggerer", "it is handed over; claim + 1"),

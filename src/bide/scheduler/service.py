@@ -1,54 +1,89 @@
-"""The loop of the scheduler: look what there is to do, do it, and say when to look again."""
+"""The service: look what there is to do, do it, and look again when something has changed or is due."""
 
-from collections.abc import Callable
+import asyncio
+import logging
+from collections.abc import Sequence
 from datetime import timedelta
 
-from bide.scheduler import admission
-from bide.scheduler.consequences import Consequences
-from bide.scheduler.dates import Dates
-from bide.scheduler.plans import Plans
-from bide.store import views
-from bide.store.database import Database
-from bide.store.views import Agenda
+from bide.process.loop import Chore
+from bide.process.membership import Member
+from bide.process.program import Ground
+from bide.scheduler.household import Household
+from bide.scheduler.rounds import Rounds
+from bide.store import jobs
+from bide.store.jobs import JobType, NewJob
 from bide.store.wake import Channel
 
-MOST_ROUNDS = 100
-"""Rounds without a pause; then other parts of the process have their turn."""
+log = logging.getLogger(__name__)
+
+NOTICE_EVERY_SEC = 1.0
+TIDY_EVERY_SEC = 15.0
 
 
-class Scheduler:
-    """One scheduler among perhaps several; `share` of `shares` runs is its own."""
+class SchedulerService:
+    """One scheduler among perhaps several, which share the runs among them."""
 
-    def __init__(
-        self, db: Database, ring: Callable[[Channel], object], who: str, kill_patience: timedelta, limit: int
-    ) -> None:
-        self.shares, self.share = 1, 0
-        self._db, self._ring, self._who, self._limit = db, ring, who, limit
-        plans = Plans(db)
-        self._consequences = Consequences(db, plans, who, kill_patience, limit)
-        self._dates = Dates(db, plans, who, kill_patience, limit)
+    name = "scheduler"
 
-    async def step(self) -> timedelta | None:
-        """Do what there is to do, and tell how long it is until something is due."""
-        for _ in range(MOST_ROUNDS):
-            agenda = await views.agenda(self._db)
-            if not await self._round(agenda):
-                return agenda.until_due
-        return timedelta(0)
+    def __init__(self, place: Ground) -> None:
+        self._place = place
+        self._settings = place.settings.scheduler
+        self._bell = place.bells.bell(Channel.SCHEDULER)
+        self._rounds: Rounds | None = None
+        self._household: Household | None = None
+        self._member: Member | None = None
+        self._alarm: asyncio.TimerHandle | None = None
 
-    async def _round(self, agenda: Agenda) -> int:
-        done = 0
-        if agenda.until_due is not None and agenda.until_due <= timedelta(0):
-            done += await self._dates.keep()
-        if agenda.failing:
-            done += await self._dates.finish_failing()
-        if agenda.queued:
-            done += await admission.begin_runs(self._db, self._who, self._limit)
-        if agenda.looks or done:
-            done += await self._consequences.follow(self.shares, self.share)
-        if agenda.scheduled or done:
-            queued = await admission.queue_tasks(self._db, self._who, self._limit)
-            if queued:
-                self._ring(Channel.WORKER)
-            done += queued
-        return done
+    def job(self) -> NewJob:
+        """Say what to register."""
+        return NewJob(job_type=JobType.SCHEDULER, hostname="", heartbeat_sec=self._settings.job_heartbeat_sec)
+
+    async def begin(self, member: Member) -> None:
+        """Start under a new registration."""
+        db, limit = self._place.db, self._settings.batch_size
+        kill_patience = timedelta(seconds=self._place.settings.triggerer.kill_deadline_sec)
+        self._member = member
+        self._rounds = Rounds(db, self._place.bells.ring, member.who, kill_patience, limit)
+        self._household = Household(db, member.who, limit)
+
+    def chores(self) -> Sequence[Chore]:
+        """List what it does again and again."""
+        assert self._rounds is not None
+        assert self._household is not None
+        return (
+            Chore("scheduling", self.look, self._settings.poll_sec, self._bell),
+            Chore("noticing the dead", self.notice, NOTICE_EVERY_SEC),
+            Chore("tidying up", self._household.tidy_up, TIDY_EVERY_SEC),
+        )
+
+    async def look(self) -> bool:
+        """Do what there is to do now, and set an alarm for what is due next; true if there is more."""
+        assert self._rounds is not None
+        until_due = await self._rounds.go()
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if until_due is not None and until_due > timedelta(0):
+            loop = asyncio.get_running_loop()
+            self._alarm = loop.call_later(min(until_due.total_seconds(), 3600), self._bell.ring)
+        return self._rounds.more
+
+    async def notice(self) -> None:
+        """Notice who is gone, and which share of the runs is this scheduler's own."""
+        assert self._rounds is not None
+        assert self._household is not None
+        assert self._member is not None
+        if await self._household.notice_the_dead():
+            self._bell.ring()
+        schedulers = await jobs.jobs_at_work(self._place.db, JobType.SCHEDULER)
+        if self._member.id in schedulers:
+            self._rounds.shares, self._rounds.share = len(schedulers), schedulers.index(self._member.id)
+
+    async def drain(self, hurry: asyncio.Event) -> None:
+        """There is nothing to hand over: what is not done yet stands in the database."""
+
+    async def drop(self) -> None:
+        """Forget the plans."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._rounds = self._household = None

@@ -28,6 +28,13 @@ entry as (
     from changed c cross join moment
 )
 
+-- fragment: run_entry
+-- Where a verb changed runs, one history entry for each.
+run_entry as (
+    insert into history (at, verb, dag_run_id, from_state, to_state, who, why)
+    select moment.now, '{{verb}}', c.id, c.from_state, c.state, $1, c.why from changed c cross join moment
+)
+
 -- fragment: looked
 -- What has ended, or may begin anew, has consequences: a scheduler has to look at it.
 looked as (

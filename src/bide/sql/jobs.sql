@@ -90,3 +90,7 @@ select j.id, j.capacity, j.queues, count(w.id)::integer as load
 from job j left join trigger w on w.triggerer_id = j.id
 where j.job_type = 'TriggererJob' and j.state = 'running'
 group by j.id order by j.id
+
+-- name: jobs_at_work
+-- The running processes of a kind.
+select id from job where job_type = $1 and state = 'running' order by id

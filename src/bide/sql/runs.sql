@@ -1,48 +1,11 @@
 -- Runs, from launch to end, and what a scheduler says about tasks that have not started. Whoever decides on a picture
 -- of a run proves by the epoch that it is still the last one; a person who rewrites the past makes a new epoch.
 
--- fragment: run_entry
-run_entry as (
-    insert into history (at, verb, dag_run_id, from_state, to_state, who, why)
-    select moment.now, '{{verb}}', c.id, c.from_state, c.state, $1, c.why from changed c cross join moment
-)
-
 -- fragment: given_epochs
 -- Runs, or tasks of runs, each with the epoch of the picture on which something was decided about it.
 given as (
     select distinct on (id, epoch) * from unnest($2::bigint[], $3::integer[]) as given (id, epoch)
 )
-
--- name: launch
--- Runs of one version of a DAG come to be, each with all its task instances. A run that is there already is left alone.
-with {{moment}},
-changed as (
-    insert into dag_run (
-        dag_id, run_id, dag_version_id, run_type, logical_date, data_interval_start, data_interval_end, conf,
-        queued_at, dagrun_timeout)
-    select $2, r.run_id, $3, $4, r.logical_date, r.interval_start, r.interval_end, r.conf, moment.now, $5
-    from unnest($6::text[], $7::timestamptz[], $8::timestamptz[], $9::timestamptz[], $10::json[])
-        as r (run_id, logical_date, interval_start, interval_end, conf)
-    cross join moment
-    on conflict do nothing
-    returning id, dag_id, run_id, state, null as from_state, null as why
-),
-tasks as (
-    insert into task_instance (
-        dag_run_id, dag_id, run_id, task_id, map_index, operator, pool, pool_slots, priority_weight, queue, retries,
-        max_tries, execution_timeout, sensor_timeout, max_active_tis_per_dag, max_active_tis_per_dagrun, is_leaf,
-        callbacks)
-    select c.id, c.dag_id, c.run_id, t.task_id, t.map_index, t.operator, t.pool, t.pool_slots, t.priority_weight,
-        t.queue, t.retries, t.retries, t.execution_timeout, t.sensor_timeout, t.max_active_tis_per_dag,
-        t.max_active_tis_per_dagrun, t.is_leaf, string_to_array(t.callbacks, ',')
-    from changed c cross join unnest(
-        $11::text[], $12::integer[], $13::text[], $14::text[], $15::integer[], $16::integer[], $17::text[],
-        $18::integer[], $19::interval[], $20::interval[], $21::integer[], $22::integer[], $23::boolean[], $24::text[])
-        as t (task_id, map_index, operator, pool, pool_slots, priority_weight, queue, retries, execution_timeout,
-              sensor_timeout, max_active_tis_per_dag, max_active_tis_per_dagrun, is_leaf, callbacks)
-),
-{{run_entry}}
-select id, run_id from changed order by id
 
 -- name: begin
 -- The DAG may have one more active run. The turn is the proof.
@@ -191,38 +154,3 @@ changed as (
 ),
 {{announced}}, {{looked}}, {{entry}}
 {{answer}}
-
--- name: expand
--- It is known over how many elements a task is mapped: there is one instance for each; those that are there stay.
--- `given` has one instance of each task that has not begun.
-with {{moment}},
-given as (
-    select distinct on (id, epoch) * from unnest($2::bigint[], $3::integer[], $4::integer[]) as given (id, epoch, number)
-),
-{{sure}},
-held as materialized (
-    select t.*, g.number from task_instance t join given g on g.id = t.id
-    where t.id = any (array(select sure.id from sure)) and t.state in ('none', 'restarting') and t.worker_id is null
-    order by t.id for update of t
-),
-first as (
-    update task_instance t set map_index = 0 from held h where t.id = h.id and t.map_index = -1 returning t.id
-),
-made as (
-    insert into task_instance (
-        dag_run_id, dag_id, run_id, task_id, map_index, operator, pool, pool_slots, priority_weight, queue, retries,
-        max_tries, execution_timeout, sensor_timeout, max_active_tis_per_dag, max_active_tis_per_dagrun, is_leaf,
-        callbacks)
-    select h.dag_run_id, h.dag_id, h.run_id, h.task_id, n, h.operator, h.pool, h.pool_slots, h.priority_weight,
-        h.queue, h.retries, h.retries, h.execution_timeout, h.sensor_timeout, h.max_active_tis_per_dag,
-        h.max_active_tis_per_dagrun, h.is_leaf, h.callbacks
-    from held h cross join generate_series(0, h.number - 1) n
-    where n <> greatest(h.map_index, 0)
-    on conflict do nothing
-    returning id
-),
-noted as (
-    insert into history (at, verb, dag_run_id, task_instance_id, who, why)
-    select moment.now, '{{verb}}', h.dag_run_id, h.id, $1, h.number || ' instances' from held h cross join moment
-)
-select id from first union all select id from made order by id

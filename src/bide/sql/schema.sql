@@ -71,8 +71,18 @@ create table dag (
     dag_id text primary key check (dag_id <> ''),
     is_paused boolean not null default false,
     max_active_tasks integer not null default 16 check (max_active_tasks > 0),
-    max_active_runs integer not null default 16 check (max_active_runs > 0)
+    max_active_runs integer not null default 16 check (max_active_runs > 0),
+    -- The latest version; none before the first one is stored.
+    version_id bigint,
+    -- When the DAG was found to be in no file any more.
+    gone_at timestamptz,
+    -- The data interval of the last run that was launched by schedule, and when the one after it is due.
+    last_interval_start timestamptz,
+    last_interval_end timestamptz,
+    next_run_at timestamptz,
+    check ((last_interval_start is null) = (last_interval_end is null))
 );
+create index dag_due on dag (next_run_at) where next_run_at is not null and not is_paused and gone_at is null;
 
 create table dag_version (
     id bigint generated always as identity primary key,

@@ -57,6 +57,10 @@ cross join lateral (
 ) r
 order by r.at, r.id limit $1
 
+-- fragment: another_run
+d.max_active_runs > (
+    select count(*) from dag_run r where r.dag_id = d.dag_id and r.state in ('queued', 'running'))
+
 -- name: agenda
 -- What there is to do for a scheduler, by a look at each index and no further; and when the next date comes.
 select exists (select from look) as looks,
@@ -64,10 +68,17 @@ select exists (select from look) as looks,
                where t.state = 'scheduled' and t.next_method is distinct from '__fail__') as scheduled,
        exists (select from task_instance t where t.state = 'scheduled' and t.next_method = '__fail__') as failing,
        exists (select from dag_run r where r.state = 'queued') as queued,
+       exists (select from dag_run r join dag d on d.dag_id = r.dag_id
+               where r.state in ('queued', 'running') and r.dag_version_id <> d.version_id) as outdated,
+       exists (select from dag d
+               where d.next_run_at <= bide_now() and not d.is_paused and d.gone_at is null
+                 and {{another_run}}) as launches,
        least((select min(wake_at) from task_instance where wake_at is not null),
              (select min(trigger_timeout) from task_instance where state = 'deferred' and trigger_timeout is not null),
              (select min(due_at) from trigger where due_at is not null),
-             (select min(timeout_at) from dag_run where state = 'running' and timeout_at is not null))
+             (select min(timeout_at) from dag_run where state = 'running' and timeout_at is not null),
+             (select min(next_run_at) from dag
+              where next_run_at > bide_now() and not is_paused and gone_at is null))
            - bide_now() as until_due
 
 -- name: failing
@@ -103,3 +114,23 @@ select r.id, r.epoch,
 from dag_run r
 where r.state = 'running' and r.timeout_at <= bide_now()
 order by r.timeout_at limit $1
+
+-- name: due_dags
+-- DAGs whose next run is due by their schedule, as far as they may have another one.
+select d.dag_id, d.version_id, d.last_interval_start, d.last_interval_end, d.next_run_at, bide_now() as now from dag d
+where d.next_run_at <= bide_now() and not d.is_paused and d.gone_at is null and d.version_id is not null
+  and {{another_run}}
+order by d.next_run_at limit $1
+
+-- name: outdated_runs
+-- Runs that are not over and have an older version of their DAG than the latest.
+select r.id, r.dag_id, d.version_id from dag_run r join dag d on d.dag_id = r.dag_id
+where r.state in ('queued', 'running') and r.dag_version_id <> d.version_id
+order by r.dag_id, r.id limit $1
+
+-- name: strangers
+-- Unfinished tasks of these runs that are not among the given ones.
+select t.id from task_instance t
+where t.dag_run_id = any ($1::bigint[]) and t.task_id <> all ($2::text[])
+  and t.state not in ('success', 'failed', 'skipped', 'upstream_failed', 'removed')
+order by t.id

@@ -89,6 +89,11 @@ async def hold_lock(connection: Any, job_id: int) -> bool:
     return held
 
 
+async def jobs_at_work(db: Database, job_type: JobType) -> list[int]:
+    """List the running processes of a kind, by their numbers."""
+    return [row["id"] for row in await db.rows("jobs_at_work", job_type)]
+
+
 async def loads(db: Database) -> Sequence[Load]:
     """Tell how the waits are spread over the running triggerers."""
     return [Load(row["id"], row["capacity"], tuple(row["queues"]), row["load"]) for row in await db.rows("loads")]

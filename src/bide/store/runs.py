@@ -78,7 +78,7 @@ async def launch(
 ) -> list[Launched]:
     """Make runs with all their task instances; a run that is there already is left alone and does not come back."""
     rows = await db.rows(
-        "launch", who, dag_id, version_id, run_type, dagrun_timeout, *columns(NewRun, runs), *columns(NewTask, tasks)
+        "launch", who, *columns(NewTask, tasks), dag_id, version_id, run_type, dagrun_timeout, *columns(NewRun, runs)
     )
     return [Launched(**row) for row in rows]
 
@@ -121,6 +121,18 @@ async def skip_unstarted(db: Database, who: str, tasks: Sequence[Unstarted]) -> 
 async def pass_empty(db: Database, who: str, tasks: Sequence[Unstarted]) -> list[Changed]:
     """Their trigger rules hold and they have nothing to do."""
     return await db.verb("pass_empty", who, tasks, *columns(Unstarted, tasks))
+
+
+async def adopt(
+    db: Database,
+    who: str,
+    run_ids: Sequence[int],
+    version_id: int,
+    dagrun_timeout: timedelta | None,
+    tasks: Sequence[NewTask],
+) -> list[ChangedRun]:
+    """Go on with a newer version of their DAG."""
+    return _runs(await db.rows("adopt", who, *columns(NewTask, tasks), run_ids, version_id, dagrun_timeout))
 
 
 async def expand(db: Database, who: str, tasks: Sequence[Expansion]) -> list[int]:

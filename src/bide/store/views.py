@@ -1,7 +1,7 @@
 """What the services look at before they say something; the statements are in sql/views.sql."""
 
 from collections.abc import Collection, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -67,7 +67,28 @@ class Agenda(Struct, frozen=True):
     scheduled: bool
     failing: bool
     queued: bool
+    outdated: bool
+    launches: bool
     until_due: timedelta | None
+
+
+class DueDag(Struct, frozen=True):
+    """A DAG whose next run is due, and the interval of the run before."""
+
+    dag_id: str
+    version_id: int
+    last_interval_start: datetime | None
+    last_interval_end: datetime | None
+    next_run_at: datetime
+    now: datetime
+
+
+class OutdatedRun(Struct, frozen=True):
+    """A run that is not over, and the latest version of its DAG, which is not its own."""
+
+    id: int
+    dag_id: str
+    version_id: int
 
 
 class HeldLeg(Struct, frozen=True):
@@ -130,6 +151,21 @@ async def beginnable(db: Database, limit: int) -> list[int]:
 async def agenda(db: Database) -> Agenda:
     """Look whether there is something to do."""
     return Agenda(**(await db.rows("agenda"))[0])
+
+
+async def due_dags(db: Database, limit: int) -> list[DueDag]:
+    """List DAGs whose next run is due."""
+    return [DueDag(**row) for row in await db.rows("due_dags", limit)]
+
+
+async def outdated_runs(db: Database, limit: int) -> list[OutdatedRun]:
+    """List runs that have to adopt a newer version."""
+    return [OutdatedRun(**row) for row in await db.rows("outdated_runs", limit)]
+
+
+async def strangers(db: Database, run_ids: Sequence[int], task_ids: Sequence[str]) -> list[int]:
+    """List unfinished tasks that a version does not know."""
+    return [row["id"] for row in await db.rows("strangers", run_ids, task_ids)]
 
 
 async def failing(db: Database, limit: int) -> list[Failing]:
