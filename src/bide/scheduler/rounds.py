@@ -28,10 +28,10 @@ class Rounds:
         self.more = False
         self._db, self._ring, self._who, self._limit = db, ring, who, limit
         self._kill_patience = kill_patience
-        self._plans = Plans(db)
-        self._consequences = Consequences(db, self._plans, who, kill_patience, limit)
-        self._dates = Dates(db, self._plans, who, kill_patience, limit)
-        self._schedules = Schedules(db, self._plans, who, limit)
+        self.plans = Plans(db)
+        self._consequences = Consequences(db, self.plans, who, kill_patience, limit)
+        self._dates = Dates(db, self.plans, who, kill_patience, limit)
+        self._schedules = Schedules(db, self.plans, who, limit)
 
     async def go(self) -> timedelta | None:
         """Do what there is to do, and tell how long it is until something is due."""
@@ -46,7 +46,7 @@ class Rounds:
     async def _round(self, agenda: Agenda) -> int:
         done = 0
         if agenda.outdated:
-            done += await adopt(self._db, self._plans, self._who, self._kill_patience)
+            done += await adopt(self._db, self.plans, self._who, self._kill_patience)
         if agenda.launches:
             done += await self._schedules.launch_due()
         if agenda.until_due is not None and agenda.until_due <= timedelta(0):
