@@ -19,7 +19,8 @@ DUE = datetime(2030, 1, 2, tzinfo=UTC)
 
 
 def file(fileloc: str = "a.py", **settings: Any) -> FoundFile:
-    return FoundFile(**{"fileloc": fileloc, "content_hash": "h", "size": 3, "mtime": NOW, "seconds": 0.5} | settings)
+    known: dict[str, Any] = {"fileloc": fileloc, "content_hash": "h", "size": 3, "mtime": NOW, "seconds": 0.5}
+    return FoundFile(**known | settings)
 
 
 def dag(
