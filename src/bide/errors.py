@@ -43,3 +43,7 @@ class UnknownKey(SealingError):
 
 class SealedElsewhere(SealingError):
     """It was sealed for another place, so somebody has moved it. It never opens here: this is audited."""
+
+
+class QuestionRefused(BideError):
+    """The engine did not give a task what its code asked for."""

@@ -8,8 +8,10 @@ Three conversations:
 
 * the DAG processor sends `ParseFile` to a parser and gets `Parsed`;
 * a worker sends `LoadFile` to a warm process and gets `Loaded` or `NotLoaded`, then `Fork` for each child that it
-  wants, with the child's ends of a socket and a log pipe attached, and gets `Gone` when a child has ended;
-* a worker sends `RunLeg` to a child, answers its questions (`Ask`) with `Answer`, and gets `Ended`.
+  wants, with the child's ends of a socket and a log pipe attached; it hears `Forked`, and `Gone` when the child has
+  ended, by itself or after `Stop` or `Kill`;
+* a worker sends `RunLeg` to a child, answers its questions (`Ask`) with `Answer`, and gets `Ended`. A child takes as
+  many legs, one after the other, as it was forked for.
 """
 
 from datetime import datetime, timedelta
@@ -72,23 +74,51 @@ class NotLoaded(Struct, frozen=True, tag=True):
 
 
 class Fork(Struct, frozen=True, tag=True):
-    """Fork a child. Two descriptors come along: its socket and the pipe that its output goes to."""
+    """Fork a child for so many legs, of so much memory (0: no limit).
+
+    Two descriptors come along: its socket and the pipe that its output goes to.
+    """
 
     number: int
+    legs: int = 1
+    memory_mb: int = 0
+
+
+class Stop(Struct, frozen=True, tag=True):
+    """Ask a child to end: SIGTERM, so that its task's `on_kill` runs."""
+
+    number: int
+
+
+class Kill(Struct, frozen=True, tag=True):
+    """End a child and everything that it has begun: SIGKILL to its whole process group."""
+
+    number: int
+
+
+class Forked(Struct, frozen=True, tag=True):
+    """The child is there. Its process group has the same number as itself."""
+
+    number: int
+    pid: int
 
 
 class Gone(Struct, frozen=True, tag=True):
-    """A child has ended: with an exit code, or by a signal (then `status` is negative)."""
+    """A child has ended: with an exit code, or by a signal (then `status` is negative). Or it never was, says `why`."""
 
     number: int
     status: int
-    peak_memory_kb: int
-    cpu_sec: float
+    peak_memory_kb: int = 0
+    cpu_sec: float = 0.0
+    why: str = ""
 
 
-FromWorker = LoadFile | Fork
-FromWarm = Loaded | NotLoaded | Gone
+ToWarm = LoadFile | Fork | Stop | Kill
+FromWarm = Loaded | NotLoaded | Forked | Gone
 
+
+EXIT_CUT_OFF = 113
+"""The exit code of a child that has lost its socket: the worker is gone, or the task's code has closed it."""
 
 # Running a leg. ---------------------------------------------------------------------------------------------
 
@@ -124,9 +154,16 @@ class RunLeg(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Ended(Struct, frozen=True, tag=True):
-    """The leg is over. After this the child says nothing more about it."""
+    """The leg is over. After this the child says nothing more about it.
+
+    `again` says whether the child can take another leg. What it has used is told of the process: its memory at most so
+    far, and the processor time of this leg.
+    """
 
     outcome: Outcome
+    again: bool = False
+    peak_memory_kb: int = 0
+    cpu_sec: float = 0.0
 
 
 # Questions of a leg. ----------------------------------------------------------------------------------------

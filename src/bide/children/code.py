@@ -1,0 +1,23 @@
+"""Where the children find the code that turns a file into DAGs and runs a leg of them.
+
+A module with these two functions is named on the command line of `bide.children.warm`; this is the one that is used.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from bide.model.messages import RunLeg
+from bide.model.outcome import Outcome
+
+
+def load(path: str, root: str, source: str) -> Mapping[str, Any]:
+    """Import a DAG file from its source and return its DAGs by id."""
+    found: Mapping[str, Any] = import_module("bide.authoring").collect(path, root, source).dags
+    return found
+
+
+def run_leg(order: RunLeg, dag: Any, port: Any) -> Outcome:
+    """Run a leg of a task of the DAG."""
+    outcome: Outcome = import_module("bide.children.run").run_leg(order, dag, port)
+    return outcome

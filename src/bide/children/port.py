@@ -1,0 +1,76 @@
+"""A leg's way to its worker: questions and their answers, one at a time, from whichever thread asks."""
+
+import os
+import threading
+from typing import Any
+
+from bide.children.channel import Channel
+from bide.errors import QuestionRefused
+from bide.model.messages import EXIT_CUT_OFF, Answer, Ask, Ended, RunLeg
+
+
+class SocketPort:
+    """The child's socket. It belongs to this process: one that the task's code has forked may not use it."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._asking: int | None = None
+        self._owed = 0
+        # A copy would keep the socket open after this process has ended.
+        os.register_at_fork(after_in_child=channel.close)
+
+    def ask(self, question: Ask) -> Any:
+        """Ask the engine, wait, and return the answer; a refusal is raised as QuestionRefused."""
+        if os.getpid() != self._pid:
+            raise QuestionRefused(
+                "Only the process of a task can ask the engine, not one that it has forked. Ask first, and hand the "
+                "answer over."
+            )
+        if self._asking == threading.get_ident():
+            raise QuestionRefused("A signal handler cannot ask the engine while the code it interrupts is asking.")
+        with self._lock:
+            self._asking = threading.get_ident()
+            try:
+                answer = self._answer_to(question)
+            finally:
+                self._asking = None
+        if answer.refused is not None:
+            raise QuestionRefused(answer.refused)
+        return answer.value
+
+    def next_leg(self) -> RunLeg | None:
+        """Wait for the next leg; None when there will be none."""
+        while (message := self._channel.receive()) is not None:
+            # An answer that nobody waits for any more came to a leg that ended before.
+            if isinstance(message, RunLeg):
+                self._owed = 0
+                return message
+        return None
+
+    def say_ended(self, ended: Ended) -> None:
+        """Tell how the leg ended."""
+        self._channel.send(ended)
+
+    def is_mine(self) -> bool:
+        """Say whether this is the process that the port was made in."""
+        return os.getpid() == self._pid
+
+    def _answer_to(self, question: Ask) -> Answer:
+        # Whoever was interrupted while waiting has left an answer behind.
+        while self._owed:
+            self._receive()
+            self._owed -= 1
+        self._channel.send(question)
+        self._owed += 1
+        answer = self._receive()
+        self._owed -= 1
+        return answer
+
+    def _receive(self) -> Answer:
+        message = self._channel.receive()
+        if not isinstance(message, Answer):
+            # The worker is gone, and with it everything that this leg could still bring about.
+            os._exit(EXIT_CUT_OFF)
+        return message

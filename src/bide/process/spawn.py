@@ -1,0 +1,48 @@
+"""Starting a child: a fresh Python with a socket to this process and none of its secrets."""
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+
+# What the engine's own settings and PostgreSQL's clients are given in the environment.
+WITHHELD_BEGINNINGS = ("BIDE_", "PG")
+WITHHELD_WORD = "DATABASE_URL"
+
+
+def environment(environ: Mapping[str, str], secrets: Iterable[str] = ()) -> dict[str, str]:
+    """Return what children may see of the environment: no setting, no database, and no value that holds a secret."""
+    hidden = [secret for secret in secrets if secret]
+    return {
+        name: value
+        for name, value in environ.items()
+        if not name.upper().startswith(WITHHELD_BEGINNINGS)
+        and WITHHELD_WORD not in name.upper()
+        and not any(secret in value for secret in hidden)
+    }
+
+
+def spawn(
+    module: str, arguments: Iterable[str], environ: Mapping[str, str], output: int
+) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Run a module in a new Python that inherits nothing but one end of a socket; return the other end.
+
+    Call it from the main thread: a child asks the kernel to tell it of the end of the thread that started it.
+    """
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            process = subprocess.Popen(
+                # Without -P the working directory would come before the standard library.
+                [sys.executable, "-P", "-m", module, str(theirs.fileno()), *arguments],
+                env=dict(environ),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        except BaseException:
+            ours.close()
+            raise
+    return process, ours
