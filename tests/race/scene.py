@@ -119,7 +119,8 @@ overriding system value values
 
 _EMPTY = f"""
 delete from history; delete from kill; delete from callback; delete from look; delete from xcom;
-delete from task_instance; delete from trigger; delete from dag_run; delete from job where id > {TRIGGERER}; update turn set number = {TURN};
+delete from task_instance; delete from trigger;
+delete from dag_run; delete from job where id > {TRIGGERER}; update turn set number = {TURN};
 """
 
 

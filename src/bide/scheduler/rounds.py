@@ -31,7 +31,7 @@ class Rounds:
         self.plans = Plans(db)
         self._consequences = Consequences(db, self.plans, who, kill_patience, limit)
         self._dates = Dates(db, self.plans, who, kill_patience, limit)
-        self._schedules = Schedules(db, self.plans, who, limit)
+        self._schedules = Schedules(db, self.plans, who)
 
     async def go(self) -> timedelta | None:
         """Do what there is to do, and tell how long it is until something is due."""

@@ -72,17 +72,29 @@ create table dag (
     is_paused boolean not null default false,
     max_active_tasks integer not null default 16 check (max_active_tasks > 0),
     max_active_runs integer not null default 16 check (max_active_runs > 0),
-    -- The latest version; none before the first one is stored.
-    version_id bigint,
-    -- When the DAG was found to be in no file any more.
+    -- Its file, as `dag_file` has it, and since when it has been in none.
+    fileloc text,
     gone_at timestamptz,
-    -- The data interval of the last run that was launched by schedule, and when the one after it is due.
-    last_interval_start timestamptz,
-    last_interval_end timestamptz,
+    -- Its latest version, and what tells that one from the next: whoever holds the row compares with this.
+    version_id bigint,
+    content_hash text,
+    description text,
+    owners text not null default '',
+    tags text[] not null default '{}',
+    timetable_summary text not null default '',
+    timetable_description text not null default '',
+    has_schedule boolean not null default false,
+    -- What the dates below were told from; the scheduler moves them on while this stays as it is. A date that has had its
+    -- run already may come again when a schedule has changed: then nothing is launched.
+    timetable text,
+    next_logical_date timestamptz,
+    next_interval_start timestamptz,
+    next_interval_end timestamptz,
     next_run_at timestamptz,
-    check ((last_interval_start is null) = (last_interval_end is null))
+    check (num_nulls(next_logical_date, next_interval_start, next_interval_end, next_run_at) in (0, 4))
 );
 create index dag_due on dag (next_run_at) where next_run_at is not null and not is_paused and gone_at is null;
+create index dag_in_file on dag (fileloc) where gone_at is null;
 
 create table dag_version (
     id bigint generated always as identity primary key,
@@ -90,8 +102,32 @@ create table dag_version (
     number integer not null check (number > 0),
     plan json not null,
     source text,
+    -- The file, below the folder of DAG files or by its whole path, and what tells this state of it from others: legs of
+    -- equal ones share a warm process.
+    fileloc text not null default '',
+    fingerprint text not null default '',
     created_at timestamptz not null,
     unique (dag_id, number)
+);
+alter table dag add foreign key (version_id) references dag_version;
+
+-- The files in which DAGs were looked for, below the folder of DAG files, and what was found at the last look.
+create table dag_file (
+    fileloc text primary key,
+    content_hash text not null,
+    size bigint not null,
+    mtime timestamptz not null,
+    parsed_at timestamptz not null,
+    seconds double precision not null,
+    dag_ids text[] not null
+);
+
+-- Files that cannot be used as they are. What was good in them before stays in force.
+create table import_error (
+    fileloc text primary key,
+    error text not null,
+    traceback text not null,
+    at timestamptz not null
 );
 
 create table dag_run (
@@ -118,7 +154,7 @@ create table dag_run (
     check ((state in ('success', 'failed')) = (end_date is not null)),
     check (state <> 'running' or start_date is not null)
 );
-create index dag_run_date on dag_run (dag_id, logical_date) where logical_date is not null;
+create index dag_run_date on dag_run (dag_id, logical_date);
 create index dag_run_queued on dag_run (dag_id, id) where state = 'queued';
 create index dag_run_running on dag_run (dag_id, id) where state = 'running';
 create index dag_run_timeout on dag_run (timeout_at) where state = 'running' and timeout_at is not null;

@@ -117,7 +117,7 @@ order by r.timeout_at limit $1
 
 -- name: due_dags
 -- DAGs whose next run is due by their schedule, as far as they may have another one.
-select d.dag_id, d.version_id, d.last_interval_start, d.last_interval_end, d.next_run_at, bide_now() as now from dag d
+select d.dag_id, d.version_id, d.next_run_at from dag d
 where d.next_run_at <= bide_now() and not d.is_paused and d.gone_at is null and d.version_id is not null
   and {{another_run}}
 order by d.next_run_at limit $1

@@ -73,14 +73,11 @@ class Agenda(Struct, frozen=True):
 
 
 class DueDag(Struct, frozen=True):
-    """A DAG whose next run is due, and the interval of the run before."""
+    """A DAG whose next run is due, and since when."""
 
     dag_id: str
     version_id: int
-    last_interval_start: datetime | None
-    last_interval_end: datetime | None
     next_run_at: datetime
-    now: datetime
 
 
 class OutdatedRun(Struct, frozen=True):
