@@ -69,6 +69,10 @@ create table dag_version (
     number integer not null check (number > 0),
     plan json not null,
     source text,
+    -- The file, below the folder of DAG files or by its whole path, and what tells this state of it from others: legs of
+    -- equal ones share a warm process.
+    fileloc text not null default '',
+    fingerprint text not null default '',
     created_at timestamptz not null,
     unique (dag_id, number)
 );
@@ -97,6 +101,7 @@ create table dag_run (
     check ((state in ('success', 'failed')) = (end_date is not null)),
     check (state <> 'running' or start_date is not null)
 );
+create index dag_run_date on dag_run (dag_id, logical_date);
 create index dag_run_queued on dag_run (dag_id, id) where state = 'queued';
 create index dag_run_running on dag_run (dag_id, id) where state = 'running';
 create index dag_run_timeout on dag_run (timeout_at) where state = 'running' and timeout_at is not null;
@@ -348,3 +353,31 @@ create table history (
 );
 create index history_task on history (task_instance_id, id) where task_instance_id is not null;
 create index history_run on history (dag_run_id, id) where dag_run_id is not null;
+
+-- What legs leave behind. No foreign keys: their locks would stand in the way of the verbs.
+
+-- How the process of a leg ended and what it used, as its worker tells. `exit` is null where the code came to its end.
+create table leg_record (
+    task_instance_id bigint not null,
+    leg integer not null,
+    try_number integer not null,
+    worker_id bigint not null,
+    pid integer,
+    started_at timestamptz not null,
+    ended_at timestamptz not null,
+    exit text,
+    peak_memory_kb bigint,
+    cpu_sec double precision,
+    primary key (task_instance_id, leg)
+);
+
+-- The log of a try, in the order of `number`. A leg that says nothing leaves no row.
+create table log_chunk (
+    task_instance_id bigint not null,
+    try_number integer not null,
+    number bigint generated always as identity,
+    leg integer not null,
+    at timestamptz not null,
+    text text not null,
+    primary key (task_instance_id, try_number, number)
+);
