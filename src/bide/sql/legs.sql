@@ -30,9 +30,11 @@ changed as (
 ),
 {{forgotten}},
 {{entry}}
-select id, leg, dag_run_id, dag_id, run_id, task_id, map_index, try_number, max_tries, retries, next_method,
-       next_kwargs, try_deadline - now as try_time_left, sensor_deadline - now as sensor_time_left
-from changed order by id
+select c.id, c.leg, c.dag_run_id, c.dag_id, c.run_id, c.task_id, c.map_index, c.try_number, c.max_tries, c.retries,
+       c.next_method, c.next_kwargs, c.try_deadline - c.now as try_time_left,
+       c.sensor_deadline - c.now as sensor_time_left, c.opens, c.now, r.dag_version_id, r.run_type, r.logical_date,
+       r.data_interval_start, r.data_interval_end, r.start_date as run_start_date, r.conf
+from changed c join dag_run r on r.id = c.dag_run_id order by c.id
 
 -- name: succeed
 -- The task's code returned: its XComs are kept and its end is announced.

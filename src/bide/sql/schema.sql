@@ -415,3 +415,31 @@ create table history (
 );
 create index history_task on history (task_instance_id, id) where task_instance_id is not null;
 create index history_run on history (dag_run_id, id) where dag_run_id is not null;
+
+-- What legs leave behind. No foreign keys: their locks would stand in the way of the verbs.
+
+-- How the process of a leg ended and what it used, as its worker tells. `exit` is null where the code came to its end.
+create table leg_record (
+    task_instance_id bigint not null,
+    leg integer not null,
+    try_number integer not null,
+    worker_id bigint not null,
+    pid integer,
+    started_at timestamptz not null,
+    ended_at timestamptz not null,
+    exit text,
+    peak_memory_kb bigint,
+    cpu_sec double precision,
+    primary key (task_instance_id, leg)
+);
+
+-- The log of a try, in the order of `number`. A leg that says nothing leaves no row.
+create table log_chunk (
+    task_instance_id bigint not null,
+    try_number integer not null,
+    number bigint generated always as identity,
+    leg integer not null,
+    at timestamptz not null,
+    text text not null,
+    primary key (task_instance_id, try_number, number)
+);

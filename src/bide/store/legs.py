@@ -11,7 +11,7 @@ from bide.store.rows import Changed, Leg, XCom, columns
 
 
 class Started(Struct, frozen=True):
-    """A leg that a worker may run now, and all that its child must know."""
+    """A leg that a worker may run now, and all that its child must know. The first leg of a try `opens` it."""
 
     id: int
     leg: int
@@ -27,6 +27,15 @@ class Started(Struct, frozen=True):
     next_kwargs: str | None
     try_time_left: timedelta | None
     sensor_time_left: timedelta | None
+    opens: bool
+    now: datetime
+    dag_version_id: int | None
+    run_type: str
+    logical_date: datetime | None
+    data_interval_start: datetime | None
+    data_interval_end: datetime | None
+    run_start_date: datetime | None
+    conf: str | None
 
 
 class SkippedLeg(Struct, frozen=True):
