@@ -47,3 +47,11 @@ class SealedElsewhere(SealingError):
 
 class QuestionRefused(BideError):
     """The engine did not give a task what its code asked for."""
+
+
+class Unknown(BideError):
+    """There is nothing of that name."""
+
+
+class Refusal(BideError):
+    """It was understood, and cannot be done as things are."""

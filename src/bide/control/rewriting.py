@@ -1,0 +1,31 @@
+"""Clearing and marking what was selected: batch by batch, so that it can be watched, interrupted and said again."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import timedelta
+
+from bide.model.states import TaskState
+from bide.store import people
+from bide.store.database import Database
+
+BATCH = 500
+
+
+async def clear(
+    db: Database, who: str, kill_patience: timedelta, ids: Sequence[int], why: str = ""
+) -> AsyncIterator[int]:
+    """Clear task instances; yields after each batch how many of it had something to be cleared."""
+    for batch in _batches(ids):
+        yield len(await people.clear(db, who, kill_patience, batch, why))
+
+
+async def mark(
+    db: Database, who: str, kill_patience: timedelta, ids: Sequence[int], to_state: TaskState, why: str = ""
+) -> AsyncIterator[int]:
+    """Mark task instances; yields after each batch how many of it were not so already."""
+    for batch in _batches(ids):
+        yield len(await people.mark(db, who, kill_patience, batch, to_state, why))
+
+
+def _batches(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(ids), BATCH):
+        yield ids[start : start + BATCH]
