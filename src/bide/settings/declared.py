@@ -124,7 +124,45 @@ class Worker(Section, frozen=True):
     slots: Annotated[int, limited("How many tasks one worker runs at the same time.", 1, 10_000, "4 per processor")] = (
         msgspec.field(default_factory=slots_of_this_machine)
     )
+    queues: Annotated[tuple[str, ...], about("Queues whose tasks this worker runs.")] = ("default",)
     job_heartbeat_sec: Annotated[float, seconds_between_heartbeats("worker")] = 5.0
+    poll_sec: Annotated[
+        float, limited("Most seconds between two looks for tasks when nothing wakes the worker.", 0.01, 60)
+    ] = 1.0
+    legs_per_child: Annotated[
+        int,
+        limited(
+            "How many tasks one process runs, one after the other; more than 1 trades isolation for speed.",
+            1,
+            1_000_000,
+        ),
+    ] = 1
+    child_memory_mb: Annotated[
+        int, limited("Megabytes of memory that the process of a task may take; 0 sets no limit.", 0, 10_000_000)
+    ] = 0
+    grace_sec: Annotated[
+        float, limited("Seconds that a task which is stopped has to end by itself before it is killed.", 0, 3600)
+    ] = 10.0
+    drain_sec: Annotated[
+        float,
+        limited(
+            "Seconds that tasks may go on when their worker is told to stop; then they are stopped and run elsewhere.",
+            0,
+            86_400,
+        ),
+    ] = 10.0
+    load_sec: Annotated[float, limited("Seconds that a worker gives a DAG file to be imported.", 1, 3600)] = 120.0
+    unused_sec: Annotated[
+        float,
+        limited("Seconds after which a process that holds a DAG file ready is ended if nobody needs it.", 1, 86_400),
+    ] = 600.0
+    most_unused: Annotated[
+        int, limited("How many DAG files a worker holds ready at most beside those whose tasks run.", 0, 1000)
+    ] = 8
+    log_limit_kb: Annotated[
+        int,
+        limited("Kilobytes that the log of one try may have; of what is longer the middle is left out.", 16, 1_000_000),
+    ] = 10_240
 
 
 class Triggerer(Section, frozen=True):
