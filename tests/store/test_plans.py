@@ -240,4 +240,4 @@ async def test_the_last_interval_that_was_launched_by_schedule_is_told(db: Datab
         )
     found = await plans.schedules(db, ["x", "y"])
     third = Interval(NOW + timedelta(days=3), NOW + timedelta(days=4))
-    assert found == {"x": plans.Schedule("daily", third, NOW), "y": plans.Schedule(None, None, NOW)}
+    assert found == {"x": plans.Schedule(third, NOW), "y": plans.Schedule(None, NOW)}

@@ -1,6 +1,7 @@
-"""Where the children find the code that turns a file into DAGs and runs a leg of them.
+"""Where the children find the code that turns a file into DAGs and plans, and runs a leg of them.
 
-A module with these two functions is named on the command line of `bide.children.warm`; this is the one that is used.
+A module with these functions is named on the command line of `bide.children.warm` and `bide.children.parser`; this is
+the one that is used.
 """
 
 from collections.abc import Mapping
@@ -9,6 +10,23 @@ from typing import Any
 
 from bide.model.messages import RunLeg
 from bide.model.outcome import Outcome
+from bide.model.plan import DagPlan
+
+
+def prepare() -> None:
+    """Import what every file needs, before processes are forked."""
+    import_module("bide.authoring")
+
+
+def collect(path: str, root: str, source: str) -> Any:
+    """Import a DAG file from its source; the answer has its `dags` by id and the `modules` that it has imported."""
+    return import_module("bide.authoring").collect(path, root, source)
+
+
+def to_plan(dag: Any) -> DagPlan:
+    """Turn a DAG into what is stored of it."""
+    plan: DagPlan = import_module("bide.authoring").to_plan(dag)
+    return plan
 
 
 def load(path: str, root: str, source: str) -> Mapping[str, Any]:

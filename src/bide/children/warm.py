@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from bide.children import child, kernel
 from bide.children.channel import Channel
@@ -113,7 +113,11 @@ class Warm:
         os.close(self._woken)
         os.close(self._wakes)
         gc.enable()
-        child.live(order, socket.socket(fileno=sock), log, self._dags, self._run_leg, self._pid)
+        self.live(order, socket.socket(fileno=sock), log)
+
+    def live(self, order: Fork, sock: socket.socket, log: int) -> NoReturn:
+        """Be the child."""
+        child.live(order, sock, log, self._dags, self._run_leg, self._pid)
 
     def reap(self) -> None:
         """Tell of those that have ended. Before a child's number is free for others, its group is killed."""

@@ -6,7 +6,8 @@ codec has written in a child; a service passes them on unread.
 
 Three conversations:
 
-* the DAG processor sends `ParseFile` to a parser and gets `Parsed`;
+* the DAG processor sends `Fork` for each file to a process that is ready to parse, `ParseFile` to the child, and gets
+  `Parsed` from it, unless it hears first that the child is `Gone`;
 * a worker sends `LoadFile` to a warm process and gets `Loaded` or `NotLoaded`, then `Fork` for each child that it
   wants, with the child's ends of a socket and a log pipe attached; it hears `Forked`, and `Gone` when the child has
   ended, by itself or after `Stop` or `Kill`;
@@ -41,7 +42,7 @@ class Broken(Struct, frozen=True):
 
 
 class Parsed(Struct, frozen=True, tag=True):
-    """What was found in a file. `modules` are the files below the root that it has imported."""
+    """What was found in a file. `modules` are the files below the root that it has imported or read, and folders."""
 
     plans: tuple[DagPlan, ...] = ()
     broken: Broken | None = None

@@ -135,11 +135,9 @@ select dag_id from changed order by dag_id
 select fileloc, seconds from dag_file order by fileloc
 
 -- name: schedules
--- What the next dates of these DAGs were told from, and the last interval that was launched by schedule.
-select asked.dag_id, d.timetable, last.data_interval_start as last_start, last.data_interval_end as last_end,
-       bide_now() as now
+-- What the next dates of these DAGs are told from: the last interval that was launched by schedule, and the time.
+select asked.dag_id, last.data_interval_start as last_start, last.data_interval_end as last_end, bide_now() as now
 from unnest($1::text[]) as asked (dag_id)
-left join dag d on d.dag_id = asked.dag_id
 left join lateral (
     select r.data_interval_start, r.data_interval_end from dag_run r
     where r.dag_id = asked.dag_id and r.run_type = 'scheduled' and r.logical_date is not null

@@ -67,9 +67,8 @@ class Stored(Struct, frozen=True):
 
 
 class Schedule(Struct, frozen=True):
-    """What the next date of a DAG was told from, the last interval that was launched, and the database's clock."""
+    """What the next date of a DAG is told from: the last interval that was launched, and the database's clock."""
 
-    timetable: str | None
     last: Interval | None
     now: datetime
 
@@ -95,7 +94,7 @@ async def schedules(db: Database, dag_ids: Sequence[str]) -> dict[str, Schedule]
     found = {}
     for row in await db.rows("schedules", dag_ids):
         start, end = row["last_start"], row["last_end"]
-        found[row["dag_id"]] = Schedule(row["timetable"], Interval(start, end) if start and end else None, row["now"])
+        found[row["dag_id"]] = Schedule(Interval(start, end) if start and end else None, row["now"])
     return found
 
 
