@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict
 
 from bide.authoring import checks
+from bide.authoring.asset import assets
 from bide.model.plan import WeightRule
 from bide.model.trigger_rules import TriggerRule
 
@@ -93,7 +94,7 @@ class OperatorArguments(TaskArguments, total=False):
 _MAYBE_TEXT = checks.or_none(checks.text)
 _MAYBE_LIMIT = checks.or_none(checks.whole(1))
 _CALLBACKS = checks.or_none(checks.functions)
-_LISTED = checks.or_none(checks.listed)
+_ASSETS = checks.or_none(assets)
 
 RULES: dict[str, tuple[Any, checks.Check]] = {
     "owner": ("bide", checks.text),
@@ -117,8 +118,8 @@ RULES: dict[str, tuple[Any, checks.Check]] = {
     "params": (None, lambda name, given: checks.a_dict(name, dict(given or {}))),
     "do_xcom_push": (True, checks.yes_or_no),
     "multiple_outputs": (False, checks.yes_or_no),
-    "inlets": (None, _LISTED),
-    "outlets": (None, _LISTED),
+    "inlets": (None, _ASSETS),
+    "outlets": (None, _ASSETS),
     "render_template_as_native_obj": (None, checks.or_none(checks.yes_or_no)),
     "map_index_template": (None, _MAYBE_TEXT),
     "on_execute_callback": (None, _CALLBACKS),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from bide.authoring.checks import Wrong, listed
 from bide.authoring.place import kind_of, mistake
 
 
@@ -28,10 +29,15 @@ class Asset:
         return f"Asset({self.name!r})"
 
 
-def asset_name(given: object) -> str:
-    """Return the name of what stands among the outlets of a task."""
-    if isinstance(given, Asset):
-        return given.name
-    if isinstance(given, str):
-        return given
-    raise mistake(f"outlets hold assets or their names, not {kind_of(given)}.")
+def assets(name: str, given: Any) -> list[Asset | str]:
+    """Take assets or their names, or a single one."""
+    found = listed(name, given)
+    for each in found:
+        if not isinstance(each, Asset | str):
+            raise Wrong(f"{name} holds {kind_of(each)}; it may hold assets and their names.")
+    return found
+
+
+def asset_name(given: Asset | str) -> str:
+    """Return the name of an asset."""
+    return given if isinstance(given, str) else given.name

@@ -6,19 +6,23 @@ import linecache
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+import bide
 from bide.authoring import scope
 from bide.authoring.dag import DAG
 from bide.authoring.place import mistake, near
 from bide.authoring.traces import told, trace_of
 from bide.errors import BideError, PlanError
+from bide.exceptions import TaskError
 
 _PREFIX = "bide_dags"
+_NOT_OURS = re.compile(r"cannot import name '(\w+)' from 'bide' .*")
 
 
 class FileBroken(BideError):
@@ -86,11 +90,23 @@ def _broken(error: BaseException, path: str) -> FileBroken:
         return FileBroken(f"{path}:{error.lineno}: {error.msg}.", trace_of(error))
     if isinstance(error, PlanError):
         return FileBroken(str(error))
+    return FileBroken(f"{_place(error, path)}{_sentence(error)}", trace_of(error))
+
+
+def _sentence(error: BaseException) -> str:
     if isinstance(error, SystemExit):
-        return FileBroken(
-            f"The file ends the process while it is read ({told(error)}); take that out.", trace_of(error)
-        )
-    return FileBroken(told(error), trace_of(error))
+        return f"The file ends the process while it is read ({told(error)}); take that out."
+    if isinstance(error, BideError | TaskError):
+        return str(error)
+    unknown = _NOT_OURS.fullmatch(str(error)) if isinstance(error, ImportError) else None
+    if unknown is not None:
+        return f"bide has no {unknown[1]!r}{near(unknown[1], bide.__all__)}"
+    return told(error)
+
+
+def _place(error: BaseException, path: str) -> str:
+    lines = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == path]
+    return f"{path}:{lines[-1]}: " if lines else ""
 
 
 @contextmanager
@@ -103,7 +119,7 @@ def _importing_from(root: str) -> Iterator[None]:
 def _forget(root: str) -> set[str]:
     """Forget the modules below the root, so that they are imported as they are now. Returns those that stay."""
     for name, module in list(sys.modules.items()):
-        if _is_below(root, module):
+        if _is_below(root, module) and not name.startswith(f"{_PREFIX}."):
             del sys.modules[name]
     return set(sys.modules)
 

@@ -31,7 +31,7 @@ class OperatorMeta(ABCMeta):
         def __call__(cls, *args: object, **given: Any) -> Node:
             """Make an operator from what was given and what is meant by default."""
             if args:
-                raise mistake(f"{cls.__name__} takes its arguments by name: write {_by_name(cls, args)}.")
+                raise mistake(f"{cls.__name__} takes its arguments by name: write {_by_name(cls)}.")
             defaults = defaults_in_force(given)
             refuse_unknown(cls, given)
             operator = construct(cls, given, defaults)
@@ -150,6 +150,6 @@ def _refuse_missing(cls: type, missing: frozenset[str]) -> None:
         raise mistake(f"{cls.__name__} needs {' and '.join(sorted(missing))}.")
 
 
-def _by_name(cls: type, args: tuple[object, ...]) -> str:
-    names = [*taken_by(cls).needed, "task_id"][: len(args)]
+def _by_name(cls: type) -> str:
+    names = ["task_id", *sorted(taken_by(cls).needed - {"task_id"})]
     return f"{cls.__name__}({', '.join(f'{name}=…' for name in names)})"

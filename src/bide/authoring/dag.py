@@ -17,7 +17,7 @@ from bide.authoring.node import Node
 from bide.authoring.params import NOTHING, Param, ParamsDict
 from bide.authoring.place import here, mistake, near
 from bide.authoring.reference import ParamReference
-from bide.authoring.schedule import schedule_plan
+from bide.authoring.schedule import schedule_plan, zone_name
 from bide.authoring.template import Templates
 
 
@@ -63,6 +63,7 @@ class DAG:
             setattr(self, name, self.checked(name, arguments.get(name, default)))
         self.params = ParamsDict(arguments.get("params"))
         self.params.refuse_bad_defaults(f"DAG {dag_id!r}")
+        self.zone = "UTC" if self.timezone is None else zone_name(self.timezone)
         self.schedule = schedule_plan(arguments.get("schedule"), self.timezone)
         self.task_dict: dict[str, Node] = {}
         self.groups: dict[str, TaskGroup] = {}

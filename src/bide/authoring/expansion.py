@@ -40,10 +40,8 @@ class Expansion:
                     "pass what is the same for all to partial()."
                 )
         self.inputs = inputs
-
-    def plan(self) -> MapPlan:
-        """Tell the scheduler how to count the instances."""
-        return MapPlan(kind=self.kind, inputs=tuple(_planned(name, given) for name, given in self.inputs.items()))
+        # How the scheduler counts the instances.
+        self.plan = MapPlan(kind=self.kind, inputs=tuple(_planned(name, given) for name, given in inputs.items()))
 
     def needed(self) -> Iterator[Node]:
         """List the tasks whose results it goes over."""

@@ -102,12 +102,12 @@ class Node(Relatable, metaclass=OperatorMeta):
         defaults = self.__dict__.get("_defaults", {})
         return {name: value for name, value in defaults.items() if name in COMMON}
 
-    def checked(self, name: str, given: Any) -> Any:
+    def checked(self, name: str, given: Any, place: Place | None = None) -> Any:
         """Return an argument as the engine keeps it, or refuse it."""
         try:
             return RULES[name][1](name, given)
         except Wrong as wrong:
-            raise self.mistake(str(wrong)) from None
+            raise self.mistake(str(wrong), place) from None
 
     def mistake(self, sentence: str, place: Place | None = None) -> Exception:
         """Word a mistake that was made with this task."""

@@ -45,7 +45,7 @@ def mistake(sentence: str, place: Place | None = None) -> PlanError:
 def near(given: object, known: Iterable[str]) -> str:
     """End a sentence with the known name that was probably meant, if there is one."""
     found = get_close_matches(str(given), list(known), n=1)
-    return f"; did you mean {found[0]!r}?" if found else "."
+    return f"; did you mean {str(found[0])!r}?" if found else "."
 
 
 def kind_of(value: object) -> str:

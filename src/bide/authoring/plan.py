@@ -16,7 +16,6 @@ from bide.authoring.node import Node
 from bide.authoring.operator import BaseOperator
 from bide.authoring.params import Param
 from bide.authoring.place import mistake
-from bide.authoring.schedule import zone_name
 from bide.authoring.sensor import BaseSensorOperator
 from bide.authoring.values import in_utc
 from bide.errors import CircleError, PlanError
@@ -51,7 +50,7 @@ def to_plan(dag: DAG) -> DagPlan:
         fileloc=dag.fileloc,
         display_name=dag.dag_display_name,
         schedule=dag.schedule,
-        timezone=_zone(dag),
+        timezone=dag.zone,
         start_date=_date(dag, dag.start_date),
         end_date=_date(dag, dag.end_date),
         catchup=dag.catchup,
@@ -73,7 +72,7 @@ def to_plan(dag: DAG) -> DagPlan:
 
 
 def _task_plan(task: Node) -> TaskPlan:
-    checked = {name: task.checked(name, getattr(task, name)) for name in RULES}
+    checked = {name: task.checked(name, getattr(task, name), task.place) for name in RULES}
     try:
         retry = RetryPolicy(
             retries=checked["retries"],
@@ -110,7 +109,7 @@ def _task_plan(task: Node) -> TaskPlan:
         sensor_timeout=_sensor_timeout(task) if sensor else None,
         soft_fail=sensor and bool(_argument(task, "soft_fail")),
         deferrable=bool(_argument(task, "deferrable")),
-        mapped=task.expansion.plan() if isinstance(task, MappedOperator) else None,
+        mapped=task.expansion.plan if isinstance(task, MappedOperator) else None,
         callbacks=_callbacks(task),
         outlets=tuple(asset_name(outlet) for outlet in checked["outlets"] or ()),
         owner=checked["owner"],
@@ -160,10 +159,6 @@ def _param_plan(param: Param) -> ParamPlan:
         schema=param.schema,
         description=param.description,
     )
-
-
-def _zone(dag: DAG) -> str:
-    return "UTC" if dag.timezone is None else zone_name(dag.timezone)
 
 
 def _date(dag: DAG, date: datetime | None) -> datetime | None:

@@ -112,8 +112,8 @@ def chain(*tasks: Ordered) -> None:
         if isinstance(before, list | tuple) and isinstance(after, list | tuple):
             if len(before) != len(after):
                 raise mistake(
-                    f"chain() joins two lists pair by pair, but one has {len(before)} tasks and the other "
-                    f"{len(after)}; use chain_linear() to join each with each."
+                    f"chain() joins two lists pair by pair, but these have {len(before)} and {len(after)} tasks; "
+                    "use chain_linear() to join each with each."
                 )
             for one, other in zip(before, after, strict=True):
                 join(one, other)

@@ -109,7 +109,7 @@ def zone_name(zone: str | tzinfo) -> str:
     name = zone if isinstance(zone, str) else getattr(zone, "key", None) or zone.tzname(None)
     try:
         return ZoneInfo(str(name)).key
-    except (ValueError, OSError):
+    except (KeyError, ValueError, OSError):
         raise mistake(f"{name!r} is no time zone with a name, such as 'Europe/Berlin'.") from None
 
 

@@ -64,7 +64,7 @@ def _refuse_unmappable(task: BaseOperator, returned: Any) -> None:
 
 
 def _is_mapped_over(mapped: MappedOperator, task_id: str) -> bool:
-    sources = [source for each in mapped.expansion.plan().inputs for source in each.sources]
+    sources = [source for each in mapped.expansion.plan.inputs for source in each.sources]
     return any(source.task_id == task_id and source.key == RETURN_KEY for source in sources)
 
 
