@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Required, TypeAlias, TypedDict
 
 from bide.authoring import checks
@@ -115,7 +116,7 @@ RULES: dict[str, tuple[Any, checks.Check]] = {
     "executor": (None, _MAYBE_TEXT),
     "max_active_tis_per_dag": (None, _MAYBE_LIMIT),
     "max_active_tis_per_dagrun": (None, _MAYBE_LIMIT),
-    "params": (None, lambda name, given: checks.a_dict(name, dict(given or {}))),
+    "params": (None, lambda name, given: MappingProxyType(checks.a_dict(name, dict(given or {})))),
     "do_xcom_push": (True, checks.yes_or_no),
     "multiple_outputs": (False, checks.yes_or_no),
     "inlets": (None, _ASSETS),
@@ -148,6 +149,9 @@ RULES: dict[str, tuple[Any, checks.Check]] = {
     "sla": (None, checks.only_unset("use execution_timeout, or dagrun_timeout of the DAG.")),
 }
 """What each argument is by default, and how it is checked. Every name is also an attribute of the operator."""
+
+DEFAULTS: Mapping[str, Any] = {name: check(name, default) for name, (default, check) in RULES.items()}
+"""What each argument is by default, as the engine keeps it."""
 
 HOOKS = ("pre_execute", "post_execute")
 """Functions that are called around `execute`; methods of these names are there already."""

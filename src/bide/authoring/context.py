@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from bide.authoring.dag import DAG
     from bide.authoring.instance import DagRun, RuntimeTaskInstance
     from bide.authoring.operator import BaseOperator
-    from bide.authoring.params import ParamsDict
 
 
 class Context(TypedDict, total=False):
@@ -30,7 +29,7 @@ class Context(TypedDict, total=False):
     macros: ModuleType
     map_index_template: str | None
     outlets: list[Any]
-    params: ParamsDict
+    params: dict[str, Any]
     run_id: str
     start_date: DateTime
     task: BaseOperator

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Unpack
 
 from bide.authoring import scope
-from bide.authoring.arguments import COMMON, RULES, OperatorArguments
+from bide.authoring.arguments import COMMON, DEFAULTS, RULES, OperatorArguments
 from bide.authoring.checks import Wrong
 from bide.authoring.construction import OperatorMeta, meant
 from bide.authoring.place import Place, here, mistake
@@ -82,8 +82,10 @@ class Node(Relatable, metaclass=OperatorMeta):
             raise mistake(f"{type(self).__name__} needs task_id: a name of its own, as a text.")
         dag, group = scope.home(arguments.get("dag"), arguments.get("task_group"))
         self.task_id = arguments["task_id"] if group is None else group.child_id(arguments["task_id"])
-        for name, (default, _) in RULES.items():
-            setattr(self, name, self.checked(name, arguments.get(name, default)))
+        vars(self).update(DEFAULTS)
+        for name, value in arguments.items():
+            if name in RULES:
+                setattr(self, name, self.checked(name, value))
         if self.email and (self.email_on_failure or self.email_on_retry):
             raise self.mistake("Bide sends no mail; take email away and write an on_failure_callback.")
         self.pre_execute_hook = arguments.get("pre_execute")
@@ -104,6 +106,8 @@ class Node(Relatable, metaclass=OperatorMeta):
 
     def checked(self, name: str, given: Any, place: Place | None = None) -> Any:
         """Return an argument as the engine keeps it, or refuse it."""
+        if given is DEFAULTS[name]:
+            return given
         try:
             return RULES[name][1](name, given)
         except Wrong as wrong:

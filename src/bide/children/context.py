@@ -32,7 +32,7 @@ def build_context(order: RunLeg, task: Node) -> Context:
         "macros": macros,
         "map_index_template": task.map_index_template,
         "outlets": list(task.outlets or ()),
-        "params": _params(task, dag_run),
+        "params": params_of(task, dag_run).dump(),
         "run_id": dag_run.run_id,
         "start_date": ti.start_date,
         "task": task,
@@ -49,7 +49,8 @@ def build_context(order: RunLeg, task: Node) -> Context:
     return context
 
 
-def _params(task: Node, dag_run: DagRun) -> ParamsDict:
+def params_of(task: Node, dag_run: DagRun) -> ParamsDict:
+    """Gather the params of the DAG, those of the task, and what somebody has said about this run."""
     params = ParamsDict(task.dag.params)
     params.update(ParamsDict(task.params).params())
     params.update(dag_run.conf)

@@ -14,7 +14,7 @@ from bide.authoring.plan import CALLBACKS
 from bide.authoring.port import Port, answering
 from bide.authoring.traces import told, trace_of
 from bide.authoring.values import VALUES
-from bide.children.context import build_context
+from bide.children.context import build_context, params_of
 from bide.children.limits import limited
 from bide.children.log import task_log
 from bide.children.outcomes import outcome_of, success
@@ -58,7 +58,7 @@ def prepare(order: RunLeg, dag: DAG) -> tuple[BaseOperator, Context]:
     set_current(context)
     task = instance_of(found, order, context)
     context["task"] = context["ti"].task = task
-    context["params"].validate()
+    params_of(found, context["dag_run"]).validate()
     task.render_template_fields(context)
     return task, context
 
