@@ -134,6 +134,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     data_interval_start: datetime | None = None
     data_interval_end: datetime | None = None
     start_date: datetime | None = None
+    end_date: datetime | None = None
     conf: str | None = None
 
 
@@ -255,6 +256,20 @@ class GetPreviousRun(Struct, frozen=True, kw_only=True, tag=True):
     state: str | None = None
 
 
+class IsLatestRun(Struct, frozen=True, tag=True):
+    """Whether no later run of the DAG's schedule is due by now. Answer: True or False."""
+
+    dag_id: str
+    run_id: str
+
+
+class GetTasks(Struct, frozen=True, kw_only=True, tag=True):
+    """The tasks of a DAG, or of one of its groups. Answer: a list of ids, or None if there is no such DAG or group."""
+
+    dag_id: str
+    group_id: str | None = None
+
+
 class CountTasks(Struct, frozen=True, kw_only=True, tag=True):
     """How many task instances are in these states. Answer: a number.
 
@@ -280,6 +295,8 @@ Ask = (
     | ClearRun
     | GetRun
     | GetPreviousRun
+    | IsLatestRun
+    | GetTasks
     | CountTasks
 )
 

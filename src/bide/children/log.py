@@ -1,0 +1,46 @@
+"""The log of a task: lines on standard error, which the worker takes into the log of the try."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+_LEVEL = logging.INFO
+
+
+class _Lines(logging.Formatter):
+    """Time, level and message; a message of several lines stays together."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+        text = record.getMessage()
+        if record.exc_info:
+            text = f"{text}\n{self.formatException(record.exc_info)}"
+        return f"{time} {record.levelname:<8} {text}"
+
+
+class _ToStandardError(logging.Handler):
+    """Writes to whatever standard error is at the moment: a child gets its own after it was forked."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(self.format(record) + "\n")
+            sys.stderr.flush()
+        except Exception:
+            self.handleError(record)
+
+
+@contextmanager
+def task_log() -> Iterator[logging.Logger]:
+    """Let everything that is logged meanwhile appear in the task's log, also what libraries say."""
+    root, handler = logging.getLogger(), _ToStandardError()
+    handler.setFormatter(_Lines())
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(_LEVEL)
+    try:
+        yield logging.getLogger("bide.task")
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
