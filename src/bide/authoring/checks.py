@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -66,17 +66,12 @@ def duration(name: str, given: Any) -> timedelta:
 
 
 def moment(name: str, given: Any) -> datetime:
-    """Take a date with a time zone."""
+    """Take a date; one without a time zone is one of UTC."""
     if not isinstance(given, datetime):
         raise Wrong(
             f'{name} is {kind_of(given)}; it must be a datetime, such as pendulum.datetime(2026, 1, 31, tz="UTC").'
         )
-    if given.utcoffset() is None:
-        raise Wrong(
-            f"{name} is {given.isoformat()} without a time zone; say which one is meant, "
-            f'as in pendulum.datetime({given.year}, {given.month}, {given.day}, tz="UTC").'
-        )
-    return given
+    return given.replace(tzinfo=UTC) if given.utcoffset() is None else given
 
 
 def choice(kind: type[Choice]) -> Check:

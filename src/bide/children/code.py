@@ -5,37 +5,19 @@ the one that is used.
 """
 
 from collections.abc import Mapping
-from importlib import import_module
-from typing import Any
 
-from bide.model.messages import RunLeg
-from bide.model.outcome import Outcome
-from bide.model.plan import DagPlan
+from bide.authoring import DAG
+from bide.authoring.collect import Collected, collect
+from bide.authoring.plan import to_plan
+from bide.children.run import run_leg
+
+__all__ = ["Collected", "collect", "load", "prepare", "run_leg", "to_plan"]
 
 
 def prepare() -> None:
-    """Import what every file needs, before processes are forked."""
-    import_module("bide.authoring")
+    """Importing this module has imported what every file needs, before processes are forked."""
 
 
-def collect(path: str, root: str, source: str) -> Any:
-    """Import a DAG file from its source; the answer has its `dags` by id and the `modules` that it has imported."""
-    return import_module("bide.authoring").collect(path, root, source)
-
-
-def to_plan(dag: Any) -> DagPlan:
-    """Turn a DAG into what is stored of it."""
-    plan: DagPlan = import_module("bide.authoring").to_plan(dag)
-    return plan
-
-
-def load(path: str, root: str, source: str) -> Mapping[str, Any]:
+def load(path: str, root: str, source: str) -> Mapping[str, DAG]:
     """Import a DAG file from its source and return its DAGs by id."""
-    found: Mapping[str, Any] = import_module("bide.authoring").collect(path, root, source).dags
-    return found
-
-
-def run_leg(order: RunLeg, dag: Any, port: Any) -> Outcome:
-    """Run a leg of a task of the DAG."""
-    outcome: Outcome = import_module("bide.children.run").run_leg(order, dag, port)
-    return outcome
+    return collect(path, root, source).dags

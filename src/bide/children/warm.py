@@ -11,7 +11,6 @@ parents end.
 import contextlib
 import faulthandler
 import gc
-import logging
 import os
 import select
 import signal
@@ -32,7 +31,6 @@ DEFAULT_CODE = "bide.children.code"
 SWEEP_EVERY_SEC = 1.0
 """Looking for descendants that have left their group means looking at all processes of the machine."""
 LEAVE_WITHIN_SEC = 5.0
-LOG_FORMAT = "[%(asctime)s] %(levelname)s %(name)s: %(message)s"
 
 
 class Warm:
@@ -226,7 +224,6 @@ def main(descriptor: int, module: str = DEFAULT_CODE) -> None:
     kernel.drop_capabilities()
     faulthandler.enable()
     prepare_output()
-    logging.basicConfig(level=logging.INFO, format=LOG_FORMAT, stream=sys.stdout)
     sock = socket.socket(fileno=descriptor)
     channel = Channel(sock, ToWarm)
     os.register_at_fork(after_in_child=channel.close)

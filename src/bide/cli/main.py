@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from bide import __version__
-from bide.cli import config, db
+from bide.cli import config, db, serve
 from bide.errors import BideError
 
 INTERRUPTED = 130
@@ -25,6 +25,10 @@ app = typer.Typer(
 )
 app.command("config")(config.show)
 app.add_typer(db.app, name="db")
+app.command("up")(serve.up)
+app.command("scheduler")(serve.scheduler)
+app.command("worker")(serve.worker)
+app.command("dag-processor")(serve.dag_processor)
 
 
 def show_version(wanted: bool) -> None:
