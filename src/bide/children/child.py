@@ -69,9 +69,9 @@ def serve(order: RunLeg, dags: Mapping[str, Any], run_leg: RunLegFunction, port:
     if not port.is_mine():
         # The task's code has forked, and its copy of the process came all the way back here.
         os._exit(0)
-    if isinstance(outcome, Failed) and outcome.traceback:
+    if isinstance(outcome, Failed):
         with suppress(Exception):
-            print(outcome.traceback.rstrip("\n"), file=sys.stderr)
+            print((outcome.traceback or outcome.error).rstrip("\n"), file=sys.stderr)
     flush()
     again = before is not None and before == surroundings()
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -81,11 +81,10 @@ def serve(order: RunLeg, dags: Mapping[str, Any], run_leg: RunLegFunction, port:
 
 def outcome_of(order: RunLeg, dags: Mapping[str, Any], run_leg: RunLegFunction, port: SocketPort) -> Outcome:
     """Run user code so that it gives an outcome, whatever it raises."""
-    dag = dags.get(order.run.dag_id)
-    if dag is None:
+    if order.run.dag_id not in dags:
         return Failed(f"The file of this version has no DAG {order.run.dag_id!r}.", retryable=False)
     try:
-        return run_leg(order, dag, port)
+        return run_leg(order, dags[order.run.dag_id], port)
     except BaseException as error:
         return Failed(in_words(error), traceback.format_exc())
 

@@ -34,7 +34,6 @@ class Said(Struct):
 
     leg: Leg
     outcome: Outcome | None
-    record: NewRecord | None
 
 
 class Outbox:
@@ -49,6 +48,7 @@ class Outbox:
         self._logs = logs
         self._put = put
         self._unsaid: dict[LegKey, Said] = {}
+        self._records: list[NewRecord] = []
         self._one_at_a_time = asyncio.Lock()
 
     def __contains__(self, key: LegKey) -> bool:
@@ -61,12 +61,15 @@ class Outbox:
         """Say how a leg ended, or that its child has stopped."""
         leg.log.end()
         said = outcome if outcome is None else leg.masked(outcome)
-        self._unsaid[leg.key] = Said(leg, said, record)
+        self._unsaid[leg.key] = Said(leg, said)
+        if record is not None:
+            self._records.append(record)
         self._put()
 
     def forget(self) -> None:
         """Say nothing of all this: it is no longer this worker's."""
         self._unsaid.clear()
+        self._records.clear()
 
     async def commit(self) -> set[type[Outcome]] | None:
         """Say what is here, and return what kinds of outcomes it was; None if there was nothing. What fails stays."""
@@ -76,12 +79,22 @@ class Outbox:
                 return None
             # Before its outcome: whoever reads on after the end of a leg finds all of its log.
             await self._logs.store([said.leg.log for said in batch])
-            refused, _ = await asyncio.gather(self._say(batch), self._record(batch))
-            await legs.stopped(self._db, self.who, refused)
+            await legs.stopped(self._db, self.who, await self._say(batch))
             for said in batch:
                 # It may have been forgotten meanwhile.
                 self._unsaid.pop(said.leg.key, None)
             return {type(said.outcome) for said in batch if said.outcome is not None}
+
+    async def store_records(self) -> None:
+        """Store what processes have used. It is worth less than an outcome, so it waits until there are several."""
+        records, self._records = self._records, []
+        try:
+            await record_legs(self._db, self.worker_id, records)
+        except DatabaseUnavailable:
+            self._records = records + self._records
+            raise
+        except Exception:
+            log.exception("What %d legs have used could not be stored.", len(records))
 
     async def _say(self, batch: Sequence[Said]) -> list[LegKey]:
         """Say the verbs, and return the legs whose children are to be reported stopped."""
@@ -117,22 +130,13 @@ class Outbox:
         log.error("The outcome of leg %s cannot be stored: %r", said.leg.key, error)
         outcome = Failed(f"The outcome {type(said.outcome).__name__} cannot be stored: {error}")
         try:
-            return [row.id for row in await self._fail([Said(said.leg, outcome, said.record)])]
+            return [row.id for row in await self._fail([Said(said.leg, outcome)])]
         except DatabaseUnavailable:
             raise
         except Exception:
             # The comparison with the database finds the leg, and gives it back.
             log.exception("That leg %s has failed cannot be stored either.", said.leg.key)
             return []
-
-    async def _record(self, batch: Sequence[Said]) -> None:
-        records = [said.record for said in batch if said.record is not None]
-        try:
-            await record_legs(self._db, self.worker_id, records)
-        except DatabaseUnavailable:
-            raise
-        except Exception:
-            log.exception("What %d legs have used could not be stored.", len(records))
 
     async def _succeed(self, items: Sequence[Said]) -> list[Changed]:
         keys = [said.leg.key for said in items]

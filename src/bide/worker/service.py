@@ -28,15 +28,17 @@ from bide.worker.comparison import Comparison
 from bide.worker.desk import KILLED_WITHIN_SEC, Desk
 from bide.worker.leg import Leg
 from bide.worker.logs import LogWriter
-from bide.worker.outbox import Outbox
+from bide.worker.outbox import MOST_AT_ONCE, Outbox
 from bide.worker.stable import Stable
 from bide.worker.warm import DEFAULT_CODE, Manner
 
 COMPARE_EVERY_SEC = 3.0
 COMPARE_AT_MOST_EVERY_SEC = 0.2
-LOGS_EVERY_SEC = 0.3
+RECORDS_EVERY_SEC = 0.3
 TIDY_EVERY_SEC = 1.0
 COMMIT_EVERY_SEC = 1.0
+GATHER_SEC = 0.002
+"""Between two rounds of claiming, and of committing, under load: what comes in meanwhile shares a transaction."""
 MOST_VERSIONS = 1000
 
 
@@ -98,10 +100,10 @@ class Worker:
     def chores(self) -> Sequence[Chore]:
         """List what it does again and again."""
         return (
-            Chore("The worker's claiming", self.step, self._given.poll_sec, self._room),
-            Chore("The worker's committing", self.commit, COMMIT_EVERY_SEC, self._to_say),
+            Chore("The worker's claiming", self.step, self._given.poll_sec, self._room, GATHER_SEC),
+            Chore("The worker's committing", self.commit, COMMIT_EVERY_SEC, self._to_say, GATHER_SEC),
             Chore("The worker's comparing", self.compare, COMPARE_EVERY_SEC, self._hints, COMPARE_AT_MOST_EVERY_SEC),
-            Chore("The worker's log keeping", self.store_logs, LOGS_EVERY_SEC, self._full),
+            Chore("The worker's record keeping", self.keep_records, RECORDS_EVERY_SEC, self._full),
             Chore("The worker's tidying", self.tidy, TIDY_EVERY_SEC),
         )
 
@@ -112,7 +114,7 @@ class Worker:
         self._draining = False
 
     async def step(self) -> bool:
-        """Take up as many queued legs as there is room for; true if there may be more."""
+        """Take up as many queued legs as there is room for; true if others have taken some of them."""
         room = self._given.slots - len(self._desk.legs)
         if self._draining or room <= 0 or self._member is None:
             return False
@@ -128,7 +130,7 @@ class Worker:
                     self._run(one)
             finally:
                 self._starting.clear()
-        return True
+        return len(started) < len(offered)
 
     async def commit(self) -> bool:
         """Say how legs ended, and wake who goes on from there; true if there is more to say."""
@@ -138,15 +140,16 @@ class Worker:
         self._bells.ring(Channel.SCHEDULER)
         if Deferred in kinds:
             self._bells.ring(Channel.TRIGGERER)
-        return len(self._outbox) > 0
+        return len(self._outbox) >= MOST_AT_ONCE
 
     async def compare(self) -> None:
         """Hold what runs here against what the database says."""
         if self._member is not None:
             await self._comparison.compare(self._member.who, self._member.id)
 
-    async def store_logs(self) -> None:
-        """Store what the running legs have written, and let those write on that had to wait."""
+    async def keep_records(self) -> None:
+        """Store what legs have used, and what running ones have written; let those write on that had to wait."""
+        await self._outbox.store_records()
         written = [leg for leg in self._desk.legs.values() if leg.log.pending_bytes]
         if written:
             await self._logs.store([leg.log for leg in written])
@@ -179,6 +182,7 @@ class Worker:
         while len(self._outbox):
             await self.commit()
         await self._stable.close()
+        await self._outbox.store_records()
 
     async def drop(self) -> None:
         """Let go of everything without a word."""
