@@ -13,19 +13,23 @@ from bide.model.outcome import Outcome
 from bide.model.plan import DagPlan
 
 
+WHAT_FILES_IMPORT = ("bide.authoring.collect", "bide.authoring.plan", "bide.taskflow", "bide.operators", "bide.sensors")
+
+
 def prepare() -> None:
-    """Import what every file needs, before processes are forked."""
-    import_module("bide.authoring")
+    """Import what most files need, before processes are forked."""
+    for module in WHAT_FILES_IMPORT:
+        import_module(module)
 
 
 def collect(path: str, root: str, source: str) -> Any:
     """Import a DAG file from its source; the answer has its `dags` by id and the `modules` that it has imported."""
-    return import_module("bide.authoring").collect(path, root, source)
+    return import_module("bide.authoring.collect").collect(path, root, source)
 
 
 def to_plan(dag: Any) -> DagPlan:
     """Turn a DAG into what is stored of it."""
-    plan: DagPlan = import_module("bide.authoring").to_plan(dag)
+    plan: DagPlan = import_module("bide.authoring.plan").to_plan(dag)
     return plan
 
 
