@@ -99,9 +99,10 @@ async def processor(folder: Path, url: str) -> AsyncIterator[Process]:
 async def until(connection: asyncpg.Connection, query: str, wanted: object) -> float:
     """Ask the database until it answers what is wanted; return the seconds that took."""
     began = perf_counter()
-    while await connection.fetchval(query) != wanted:
+    while True:
+        if await connection.fetchval(query) == wanted:
+            return perf_counter() - began
         await asyncio.sleep(0.005)
-    return perf_counter() - began
 
 
 def memory_mb(pid: int) -> float:
