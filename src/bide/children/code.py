@@ -5,6 +5,7 @@ the one that is used.
 """
 
 from collections.abc import Mapping
+from importlib import import_module
 
 from bide.authoring import DAG
 from bide.authoring.collect import Collected, collect
@@ -13,9 +14,13 @@ from bide.children.run import run_leg
 
 __all__ = ["Collected", "collect", "load", "prepare", "run_leg", "to_plan"]
 
+WHAT_FILES_IMPORT = ("bide.taskflow", "bide.operators", "bide.sensors")
+
 
 def prepare() -> None:
-    """Importing this module has imported what every file needs, before processes are forked."""
+    """Import what most files need, before processes are forked."""
+    for module in WHAT_FILES_IMPORT:
+        import_module(module)
 
 
 def load(path: str, root: str, source: str) -> Mapping[str, DAG]:

@@ -1,7 +1,7 @@
 """What is known of each DAG file, and which one is to be parsed next. No I/O: it is told what others have seen."""
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -17,7 +17,7 @@ CLOCK_STEP_NS = 20_000_000
 class File:
     """One DAG file: how it looked when it was parsed, and so did those that it reads."""
 
-    stamp: Stamp
+    path: str
     parsed: Stamp | None = None
     others: Mapping[str, Stamp | None] = field(default_factory=dict)
     settled: bool = True
@@ -26,6 +26,8 @@ class File:
     waits: bool = False
     is_parsed_now: bool = False
     changed_meanwhile: bool = False
+    # Somebody has saved it just now, and waits for it.
+    urgent: bool = False
     # It was being parsed when the process that parses was lost; next time nobody else will be.
     suspect: bool = False
 
@@ -38,15 +40,17 @@ class Book:
         self._files: dict[str, File] = {}
         self._seconds = dict(seconds)
         self._queue: list[tuple[bool, bool, float, int, str]] = []
+        self._has_looked = False
         self._numbers = count()
 
     def looked(self, found: Found, others: Mapping[str, Stamp | None], now: float) -> list[str]:
         """Take in what a look has found, and return the files that are gone. Those that have changed wait now."""
         for path, stamp in found.files.items():
-            file = self._files.setdefault(path, File(stamp, seconds=self._seconds.get(path, 0.0)))
-            file.stamp = stamp
+            file = self._files.setdefault(path, File(path, seconds=self._seconds.get(path, 0.0)))
             if file.parsed != stamp or (self._others_changed(file, others) and not self._too_soon(file, now)):
+                file.urgent = self._has_looked
                 self.wants(path)
+        self._has_looked = True
         here = self._files.keys() | self._seconds.keys()
         gone = [path for path in here - found.files.keys() if not _is_below(path, found.closed)]
         for path in gone:
@@ -72,31 +76,23 @@ class Book:
             file.changed_meanwhile = True
             return
         file.waits = True
-        # Somebody waits for a file that was saved just now; nobody does for a slow one among thousands.
-        entry = (file.suspect, file.parsed is None, file.seconds, next(self._numbers), path)
+        entry = (file.suspect, not file.urgent, file.seconds, next(self._numbers), path)
         heapq.heappush(self._queue, entry)
 
-    def next(self, others_at_work: bool) -> str | None:
-        """Return the file that is to be parsed next; suspects come when there is nobody else."""
+    def first(self) -> File | None:
+        """Return the file that is to be parsed next: urgent ones first, then the quick ones, suspects last."""
         while self._queue:
-            path = self._queue[0][-1]
-            file = self._files.get(path)
+            file = self._files.get(self._queue[0][-1])
             if file is not None and file.waits:
-                if file.suspect and others_at_work:
-                    return None
-                file.waits = False
+                return file
             heapq.heappop(self._queue)
-            if file is not None and not file.waits:
-                return path
         return None
 
-    def is_suspect(self, path: str) -> bool:
-        """Say whether nobody else should be parsed meanwhile."""
-        return path in self._files and self._files[path].suspect
-
-    def begin(self, path: str, stamp: Stamp | None, now: float) -> File:
-        """A file is being parsed; the stamp is how it looks before it is read."""
+    def begin(self, stamp_of: Callable[[str], Stamp | None], now: float) -> File:
+        """The first file is being parsed now; its stamp is taken before it is read."""
+        path = heapq.heappop(self._queue)[-1]
         file = self._files[path]
+        file.waits, stamp = False, stamp_of(path)
         file.parsed, file.began_at, file.is_parsed_now, file.changed_meanwhile = stamp, now, True, False
         return file
 
@@ -110,7 +106,8 @@ class Book:
             stamp is None or stamp == file.others.get(other) or stamp.mtime_ns < began_ns - CLOCK_STEP_NS
             for other, stamp in others.items()
         )
-        file.others, file.seconds, file.is_parsed_now, file.suspect = others, seconds, False, False
+        file.others, file.seconds = others, seconds
+        file.is_parsed_now = file.suspect = file.urgent = False
         if file.changed_meanwhile:
             self.wants(path)
         return not file.settled

@@ -13,8 +13,9 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -30,6 +31,8 @@ TO_SAY_WHERE_SEC = 0.5
 """That a file that takes too long has for its last words."""
 TO_END_SEC = 5.0
 """After which a child that was killed should be gone; if not, the process that it comes from is replaced."""
+TO_START_SEC = 60.0
+TO_FORK_SEC = 5.0
 SLOW_SEC = 1.0
 LOWER_PRIORITY = 10
 PAUSE_SEC = 1.0
@@ -48,11 +51,11 @@ class ParserLost(Exception):
 class _Parsing:
     """A file that is being parsed."""
 
+    begun: asyncio.Future[float]
     gone: asyncio.Future[Gone]
     parsed: Parsed | None = None
     refused: str = ""
     pid: int | None = None
-    began_at: float = field(default_factory=time.monotonic)
 
 
 class Parsers:
@@ -73,12 +76,13 @@ class Parsers:
         self._number = 0
         self._going_on: dict[int, _Parsing] = {}
 
-    async def parse(self, path: str) -> Parsed:
-        """Have a file parsed. Whatever it does, there is an answer in time."""
+    async def parse(self, path: str) -> tuple[Parsed, float]:
+        """Have a file parsed, and tell how many seconds that took. Whatever it does, there is an answer in time."""
         channel = await self._ready()
         self._number += 1
         number = self._number
-        parsing = self._going_on[number] = _Parsing(asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        parsing = self._going_on[number] = _Parsing(loop.create_future(), loop.create_future())
         ours, theirs = socket.socketpair()
         tail = Tail()
         with theirs:
@@ -96,9 +100,13 @@ class Parsers:
             talk.send(ParseFile(os.path.join(self._root, path), self._root))
             gone = await self._end_of(number, parsing)
             talk.drain()
-            return _outcome(parsing, gone, tail.text(), self._timeout_sec)
+            seconds = time.monotonic() - parsing.begun.result() if parsing.begun.done() else 0.0
+            return _outcome(parsing, gone, tail.text(), self._timeout_sec), seconds
         finally:
-            if not parsing.gone.done():
+            if parsing.gone.done():
+                # What went wrong was told by other ways.
+                parsing.gone.exception()
+            else:
                 self._tell(Kill(number))
             self._going_on.pop(number, None)
             talk.close()
@@ -119,6 +127,8 @@ class Parsers:
 
     async def _end_of(self, number: int, parsing: _Parsing) -> Gone | None:
         """Wait for the end of a child, and see to it that there is one; None if it took too long."""
+        if not await self._begins(parsing):
+            self._lost("it does not answer")
         if gone := await _within(min(SLOW_SEC, self._timeout_sec), parsing.gone):
             return gone
         if parsing.pid is not None:
@@ -133,6 +143,13 @@ class Parsers:
             log.error("A child that was killed does not end; all that parses is started anew.")
             self._lost("its children do not end")
         return None
+
+    async def _begins(self, parsing: _Parsing) -> bool:
+        """Wait until there is a child. The process that it comes from may still be importing what it needs."""
+        patience = max(TO_FORK_SEC, self._started_at + TO_START_SEC - time.monotonic())
+        begun_or_gone: list[asyncio.Future[Any]] = [parsing.begun, parsing.gone]
+        done, _ = await asyncio.wait(begun_or_gone, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        return bool(done)
 
     async def _ready(self) -> Channel:
         """Return the way to a process that is ready, or soon will be."""
@@ -149,8 +166,9 @@ class Parsers:
 
     def _heard(self, message: Forked | Gone | object) -> None:
         match message:
-            case Forked(number=number, pid=pid) if number in self._going_on:
+            case Forked(number=number, pid=pid) if number in self._going_on and not self._going_on[number].begun.done():
                 self._going_on[number].pid = pid
+                self._going_on[number].begun.set_result(time.monotonic())
             case Gone(number=number) if number in self._going_on and not self._going_on[number].gone.done():
                 self._going_on[number].gone.set_result(message)
 
@@ -179,6 +197,7 @@ async def _within(seconds: float, gone: asyncio.Future[Gone]) -> Gone | None:
 
 def _lower(pid: int) -> None:
     """Let the others go first: nobody waits for a slow file."""
+    # It may just have ended.
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PGRP, pid, LOWER_PRIORITY)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from bide.children.warm import DEFAULT_CODE
-from bide.dagprocessor.book import OTHERS_PAUSE_SEC, Book
+from bide.dagprocessor.book import OTHERS_PAUSE_SEC, Book, File
 from bide.dagprocessor.finding import Finder, Stamp, stamp_of
 from bide.dagprocessor.parsers import SLOW_SEC, ParserLost, Parsers
 from bide.dagprocessor.storing import Result, Storer
@@ -32,7 +32,7 @@ from bide.store.wake import Channel
 
 log = logging.getLogger(__name__)
 
-MOST_SLOW = 8
+MOST_SLOW = 16
 """Files that may be slow at the same time without being in the way; each may take all the memory it is allowed."""
 LOOK_AT_MOST_EVERY_SEC = 0.05
 WATCH_AGAIN_SEC = 1.0
@@ -58,12 +58,11 @@ class DagProcessor:
             self._mine.file_memory_mb,
             code,
         )
-        self._storer = Storer(place.db, self._mine.dags_are_paused_at_creation)
+        self._storer = Storer(place.db, self._root, self._mine.dags_are_paused_at_creation)
         self._finder = Finder(self._root)
         self._look_bell, self._store_bell = Bell(), Bell()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], File] = {}
         self._slow: set[asyncio.Task[None]] = set()
-        self._suspects: set[asyncio.Task[None]] = set()
         # From the first look on.
         self._book: Book | None = None
         self._results: dict[str, Result] = {}
@@ -137,21 +136,24 @@ class DagProcessor:
 
     def _fill(self) -> None:
         """Parse as many files as there is room for."""
-        while self._book and self._has_room():
-            path = self._book.next(bool(self._tasks))
-            if path is None:
-                return
-            task = asyncio.create_task(self._parse(path))
-            self._tasks.add(task)
-            if self._book.is_suspect(path):
-                self._suspects.add(task)
+        while self._book and (file := self._book.first()) and self._has_room(file):
+            self._book.begin(lambda path: stamp_of(os.path.join(self._root, path)), time.monotonic())
+            task = asyncio.create_task(self._parse(file))
+            self._tasks[task] = file
             task.add_done_callback(self._done)
             asyncio.get_running_loop().call_later(SLOW_SEC, self._is_slow, task)
 
-    def _has_room(self) -> bool:
-        in_the_way = self._tasks - self._slow
-        # A suspect is alone, for as long as it is not slow.
-        return len(in_the_way) < self._mine.parsing_processes and not in_the_way & self._suspects
+    def _has_room(self, file: File) -> bool:
+        """Say whether a file may be parsed now.
+
+        A slow one is in nobody's way, and those that are not urgent are not in the way of those that are. A suspect has
+        to be alone, until it turns out to be slow.
+        """
+        in_the_way = [other for task, other in self._tasks.items() if task not in self._slow]
+        if file.suspect or any(other.suspect for other in in_the_way):
+            return not in_the_way
+        rivals = [other for other in in_the_way if other.urgent] if file.urgent else in_the_way
+        return len(rivals) < self._mine.parsing_processes
 
     def _is_slow(self, task: asyncio.Task[None]) -> None:
         if task in self._tasks and len(self._slow) < MOST_SLOW:
@@ -159,43 +161,41 @@ class DagProcessor:
             self._fill()
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        for tasks in (self._tasks, self._slow, self._suspects):
-            tasks.discard(task)
+        del self._tasks[task]
+        self._slow.discard(task)
         if not task.cancelled():
             if error := task.exception():
                 log.error("A file could not be parsed: %r", error, exc_info=error)
             self._fill()
 
-    async def _parse(self, path: str) -> None:
-        book = self._book
-        if book is None or path not in book:
+    async def _parse(self, file: File) -> None:
+        book, path, stamp, was_suspect = self._book, file.path, file.parsed, file.suspect
+        if book is None:
             return
-        place = os.path.join(self._root, path)
-        stamp, began_ns, began_at = stamp_of(place), time.time_ns(), time.monotonic()
-        file = book.begin(path, stamp, began_at)
+        began_ns, seconds = time.time_ns(), 0.0
         try:
-            parsed = await self._parsers.parse(path)
+            parsed, seconds = await self._parsers.parse(path)
         except ParserLost as lost:
-            if not (lost.had_begun and file.suspect and len(self._tasks) == 1):
+            if not (lost.had_begun and was_suspect and len(self._tasks) == 1):
                 book.lost(path, lost.had_begun)
                 return
             # Nobody else was there, both times.
             parsed = Parsed(broken=Broken("The file ends the process that it is parsed by; take that out."))
-        others = below(self._root, parsed.modules)
-        if book.end(path, stamps(others), began_ns, time.monotonic() - began_at):
+        others = stamps(below(self._root, parsed.modules))
+        if book.end(path, others, began_ns, seconds):
             self._look_bell.ring()
         # A file that has just gone is dealt with by the next look.
         if stamp is not None and path in book:
-            self._results[path] = Result(path, parsed, stamp, time.monotonic() - began_at, others)
+            self._results[path] = Result(path, parsed, stamp, seconds, others)
             self._store_bell.ring()
 
     def _note(self, path: str, stored: Iterable[Stored]) -> None:
         for one in stored:
             if one.outcome is Fate.REFUSED:
-                self._contested[one.dag_id].add(path)
-                log.warning("%s: the DAG %s is in %s already.", path, one.dag_id, one.holder)
+                self._contested[one.name].add(path)
+                log.warning("%s: the DAG %s is in %s already.", path, one.name, one.holder)
             elif one.outcome in (Fate.NEW, Fate.CHANGED):
-                log.info("%s: the DAG %s is %s.", path, one.dag_id, one.outcome.value)
+                log.info("%s: the DAG %s is %s.", path, one.name, one.outcome.value)
 
     def _free(self, dag_ids: Iterable[str]) -> None:
         """These DAGs are in no file: whoever wanted to have one may try again."""

@@ -2,7 +2,8 @@
 
 import asyncio
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from bide.dagprocessor.finding import Stamp
+from bide.dagprocessor.finding import Stamp, stamp_of
 from bide.errors import PlanError
 from bide.model.check import check
 from bide.model.messages import Broken, Parsed
@@ -30,13 +31,16 @@ MOST_HASHED = 16 * 2**20
 
 @dataclass(frozen=True)
 class Result:
-    """A file that was parsed, how it looked then, and how long that took. `others` are the paths that it has read."""
+    """A file that was parsed, how it looked before, and how long that took.
+
+    `others` is what it has read, by whole paths, as it looked afterwards.
+    """
 
     path: str
     parsed: Parsed
     stamp: Stamp
     seconds: float
-    others: tuple[str, ...] = ()
+    others: Mapping[str, Stamp | None]
 
 
 @dataclass(frozen=True)
@@ -66,23 +70,30 @@ class Told:
 class Storer:
     """Stores what was found."""
 
-    def __init__(self, db: Database, paused_at_creation: bool) -> None:
+    def __init__(self, db: Database, root: Path, paused_at_creation: bool) -> None:
         self._db = db
+        self._root = root
         self._paused_at_creation = paused_at_creation
+        # What was stored of each file when this processor last looked, or by itself.
+        self._known: dict[str, str | None] = {}
 
     async def store(self, results: Sequence[Result]) -> Told:
         """Store files, and tell what has become of their DAGs."""
-        waiting = await asyncio.to_thread(self._prepare, results)
         told = Told()
+        known = await plans.file_hashes(self._db, [result.path for result in results])
+        waiting = await asyncio.to_thread(self._prepare, results, known, told)
         while waiting:
             batch, waiting = _batch(waiting)
-            stored = {one.dag_id: one for one in await self._store_batch(batch)}
-            told.gone.extend(one.dag_id for one in stored.values() if one.outcome is Fate.GONE)
+            stored = {one.name: one for one in await self._store_batch(batch)}
+            told.gone.extend(one.name for one in stored.values() if one.outcome is Fate.GONE)
             for one in batch:
-                mine = [dag.dag_id for dag in one.dags]
-                told.stored[one.file.fileloc] = [stored[dag_id] for dag_id in mine if dag_id in stored]
-                if not stored.keys() >= set(mine):
-                    told.again.append(one.file.fileloc)
+                path, mine = one.file.fileloc, [dag.dag_id for dag in one.dags]
+                told.stored[path] = [stored[dag_id] for dag_id in mine if dag_id in stored]
+                is_stale = path in stored and stored[path].outcome is Fate.STALE
+                if is_stale or not stored.keys() >= set(mine):
+                    told.again.append(path)
+                else:
+                    self._known[path] = one.file.content_hash
         return told
 
     async def _store_batch(self, batch: Sequence[Ready]) -> list[Stored]:
@@ -94,18 +105,33 @@ class Storer:
         )
         return await plans.store_files(self._db, [one.file for one in batch], dated)
 
-    def _prepare(self, results: Sequence[Result]) -> list[Ready]:
-        # The same order everywhere decides which of two new files with one DAG is the first.
-        return [self._ready(result) for result in sorted(results, key=lambda result: result.path)]
+    def _is_late(self, result: Result, known: str | None) -> bool:
+        """Say whether somebody else has stored a file, and it has changed since it was parsed here.
 
-    def _ready(self, result: Result) -> Ready:
+        Whoever looks after the other's word is known, and sees the file as it was parsed, has the last word. Where
+        nobody else is there, what has changed already is stored all the same, for it may change all the time.
+        """
+        if result.path in self._known and self._known[result.path] == known:
+            return False
+        self._known[result.path] = known
+        stamps = {os.path.join(self._root, result.path): result.stamp} | dict(result.others)
+        return any(stamp_of(path) != stamp for path, stamp in stamps.items())
+
+    def _prepare(self, results: Sequence[Result], known: Mapping[str, str], told: Told) -> list[Ready]:
+        # The same order everywhere decides which of two new files with one DAG is the first.
+        in_order = sorted(results, key=lambda result: result.path)
+        told.again.extend(result.path for result in in_order if self._is_late(result, known.get(result.path)))
+        return [self._ready(result, known.get(result.path)) for result in in_order if result.path not in told.again]
+
+    def _ready(self, result: Result, known: str | None) -> Ready:
         good, broken = _checked(result)
         state = _state_of(result)
         texts = [encode_plan(plan).decode() for plan in good]
         fingerprint = _digest([result.path, state, *texts])
         file = FoundFile(
             fileloc=result.path,
-            content_hash=_digest([result.parsed.source]),
+            known_hash=known,
+            content_hash=_digest([fingerprint, broken.error if broken else ""]),
             size=result.stamp.size,
             mtime=datetime.fromtimestamp(result.stamp.mtime_ns / 1e9, UTC),
             seconds=result.seconds,
