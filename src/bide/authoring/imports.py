@@ -42,8 +42,10 @@ def imported(root: str, before: Iterable[str], error: BaseException | None = Non
 
 
 def _forget(root: str) -> None:
-    for name, module in list(sys.modules.items()):
-        if _is_below(root, module) and not name.startswith(f"{DAG_FILES}."):
+    # All are found before any is forgotten: folders without a file ask for the package that they lie in.
+    below = [name for name, module in list(sys.modules.items()) if _is_below(root, module)]
+    for name in below:
+        if not name.startswith(f"{DAG_FILES}."):
             del sys.modules[name]
 
 
