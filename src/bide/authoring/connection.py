@@ -71,8 +71,10 @@ class Connection:
         given = {name: value for name, value in found.items() if name in _FIELDS}
         if given.get("extra") is not None and not isinstance(given["extra"], str):
             given["extra"] = json.dumps(given["extra"])
-        if given.get("port") not in (None, ""):
-            given["port"] = int(given["port"])
+        try:
+            given["port"] = int(given["port"]) if given.get("port") else None
+        except (TypeError, ValueError):
+            raise TaskError(f"Connection {conn_id!r} has a port that is no number.") from None
         return cls(conn_id=conn_id, **given)
 
     @property

@@ -8,13 +8,12 @@ import subprocess
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-_GRACE_SEC = 5
-
 
 class Shell:
     """One command. Its output is handed on line by line while it runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, grace_sec: float = 5) -> None:
+        self._grace_sec = grace_sec
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(
@@ -49,7 +48,7 @@ class Shell:
             return
         self._signal(process, signal.SIGTERM)
         try:
-            process.wait(_GRACE_SEC)
+            process.wait(self._grace_sec)
         except subprocess.TimeoutExpired:
             self._signal(process, signal.SIGKILL)
             process.wait()

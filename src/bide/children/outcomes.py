@@ -73,10 +73,8 @@ def outcome_of(error: BaseException) -> Outcome:
     match error:
         case TaskSkipped():
             return Skipped(str(error))
-        case TaskRescheduled(until=None, after=after):
-            return Rescheduled(after=after)
         case TaskRescheduled():
-            return Rescheduled(until=in_utc(error.until))
+            return _look_again(error)
         case SystemExit():
             return _failed(error, f"The task has ended its process ({told(error)}).")
         case KeyboardInterrupt():
@@ -87,6 +85,13 @@ def outcome_of(error: BaseException) -> Outcome:
             return _failed(error, str(error))
         case _:
             return _failed(error, told(error))
+
+
+def _look_again(error: TaskRescheduled) -> Outcome:
+    try:
+        return Rescheduled(until=in_utc(error.until), after=error.after)
+    except Exception as wrong:  # a date that is none
+        return _failed(error, str(wrong))
 
 
 def _failed(error: BaseException, sentence: str) -> Failed:
