@@ -12,8 +12,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from bide.children.kernel import LINUX
 from bide.children.warm import children_of
+from bide.kernel import LINUX
 from tests.dagprocessor.conftest import HEAD, Bed, dag_file
 from tests.meta.tree import ROOT
 from tests.process.eventually import eventually

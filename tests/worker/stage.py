@@ -13,9 +13,9 @@ from typing import Any
 import asyncpg
 from msgspec.structs import replace
 
+from bide.control import launching
 from bide.model.plan import DagPlan, TaskPlan, encode_plan
 from bide.model.retry import RetryPolicy
-from bide.process import launching
 from bide.process.program import Ground, Stop, ground, keep
 from bide.sealing import generate_key
 from bide.settings import Settings, declared
@@ -54,8 +54,10 @@ class Stage:
         )
         await self.connection.execute("insert into dag (dag_id) values ('dag') on conflict do nothing")
         await self.connection.execute(
-            "insert into dag_version (dag_id, number, plan, source, fileloc, created_at)"
-            " values ('dag', $1, $2, $3, 'dag_file.py', bide_now())",
+            "with made as ("
+            " insert into dag_version (dag_id, number, plan, source, fileloc, created_at)"
+            " values ('dag', $1, $2, $3, 'dag_file.py', bide_now()) returning id)"
+            " update dag set version_id = made.id from made",
             self.versions,
             encode_plan(plan).decode(),
             dedent(source),

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn
 
-from bide.children import kernel
+from bide import kernel
 from bide.children.channel import Channel
 from bide.children.port import SocketPort
 from bide.model.messages import EXIT_CUT_OFF, Ended, Fork, RunLeg, ToChild

@@ -21,10 +21,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from bide.children import child, kernel
+from bide import kernel
+from bide.children import child
 from bide.children.channel import Channel
 from bide.children.reading import Reading
-from bide.children.warm import DEFAULT_CODE, Warm, prepare_output
+from bide.children.warm import Warm, prepare_output
 from bide.errors import BideError
 from bide.model.check import check
 from bide.model.framing import FrameError
@@ -144,7 +145,7 @@ def told(error: BaseException) -> Broken:
         return Broken(type(error).__name__)
 
 
-def main(descriptor: int, module: str = DEFAULT_CODE) -> None:
+def main(descriptor: int, module: str) -> None:
     """Be the process from its start to its end."""
     kernel.drop_capabilities()
     faulthandler.enable()

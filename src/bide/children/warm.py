@@ -23,11 +23,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from bide.children import child, kernel
+from bide import kernel
+from bide.children import child
 from bide.children.channel import Channel
 from bide.model.messages import Fork, Forked, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop, ToWarm
 
-DEFAULT_CODE = "bide.children.code"
 SWEEP_EVERY_SEC = 1.0
 """Looking for descendants that have left their group means looking at all processes of the machine."""
 LEAVE_WITHIN_SEC = 5.0
@@ -217,7 +217,7 @@ def written_to(descriptor: int) -> TextIO:
     return open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
 
 
-def main(descriptor: int, module: str = DEFAULT_CODE) -> None:
+def main(descriptor: int, module: str) -> None:
     """Be a warm process from its start to its end."""
     # While a file is imported nobody listens to the worker, so the kernel tells of its end.
     kernel.die_with_parent(signal.SIGKILL)

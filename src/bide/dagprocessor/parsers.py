@@ -19,11 +19,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from bide.children.warm import DEFAULT_CODE
 from bide.dagprocessor.tail import Tail
 from bide.model.messages import Broken, Fork, Forked, FromWarm, Gone, Kill, Parsed, ParseFile, Stop
 from bide.process.channel import Channel
-from bide.process.spawn import spawn
+from bide.process.spawn import DEFAULT_CODE, spawn
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bide.children.warm import DEFAULT_CODE
 from bide.dagprocessor.book import OTHERS_PAUSE_SEC, Book, File
 from bide.dagprocessor.finding import Finder, Stamp, stamp_of
 from bide.dagprocessor.parsers import SLOW_SEC, ParserLost, Parsers
@@ -23,7 +22,7 @@ from bide.model.messages import Broken, Parsed
 from bide.process.loop import Chore
 from bide.process.membership import Member
 from bide.process.program import Ground
-from bide.process.spawn import environment
+from bide.process.spawn import DEFAULT_CODE, environment
 from bide.process.wakes import Bell
 from bide.store import plans
 from bide.store.jobs import JobType, NewJob

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from bide.control import launching
 from bide.errors import BideError
 from bide.model import messages as m
-from bide.process import launching
 from bide.process.masking import secrets_of_connection, secrets_of_variable
 from bide.process.wakes import Bells
 from bide.sealing import Sealer, connection, variable

@@ -14,7 +14,7 @@ from bide.model.retry import RetryPolicy
 from bide.process.loop import Chore
 from bide.process.membership import Member
 from bide.process.program import Ground, first_of
-from bide.process.spawn import environment
+from bide.process.spawn import DEFAULT_CODE, environment
 from bide.process.wakes import Bell
 from bide.sealing import Sealer
 from bide.store import legs, views
@@ -30,7 +30,7 @@ from bide.worker.leg import Leg
 from bide.worker.logs import LogWriter
 from bide.worker.outbox import MOST_AT_ONCE, Outbox
 from bide.worker.stable import Stable
-from bide.worker.warm import DEFAULT_CODE, Manner
+from bide.worker.warm import Manner
 
 COMPARE_EVERY_SEC = 3.0
 COMPARE_AT_MOST_EVERY_SEC = 0.2

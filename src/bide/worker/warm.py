@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from bide.children import kernel
+from bide import kernel
 from bide.model.messages import Fork, Forked, FromWarm, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop
 from bide.process.channel import Channel
-from bide.process.spawn import spawn
+from bide.process.spawn import DEFAULT_CODE, spawn
 from bide.store.children import Version
 from bide.worker.child import Child, Desk
 from bide.worker.exits import signal_name
@@ -21,7 +21,6 @@ from bide.worker.leg import Leg
 
 log = logging.getLogger(__name__)
 
-DEFAULT_CODE = "bide.children.code"
 LAST_WORDS = 4_000
 LEAVES_WITHIN_SEC = 8.0
 """It kills its children first, and gives them five seconds."""
