@@ -41,7 +41,7 @@ class Program:
             log.seek(max(self.first_word, self.log.stat().st_size - LAST_WORDS))
             lines = log.read().decode(errors="replace").splitlines()
         fatal = [line for line in lines if "FATAL:" in line or "PANIC:" in line or "error:" in line]
-        said = (fatal or lines or [self._ended_silently()])[-1]
+        said = fatal[-1] if fatal else " ".join(lines[-3:]) or self._ended_silently()
         for mark in ("FATAL:", "PANIC:", "error:"):
             said = said.rpartition(mark)[2]
         return said.strip().rstrip(".")
