@@ -174,6 +174,7 @@ KEY = generate_key()
         ("security.keys", KEY[:-1]),
         ("security.keys", KEY.replace(KEY[5], "+")),
     ],
+    ids=["other server", "no address", "short", "second", "cut", "other letters"],
 )
 def test_what_a_secret_was_set_to_is_never_repeated(tmp_path: Path, name: str, secret: str) -> None:
     setting = SETTINGS[name]
