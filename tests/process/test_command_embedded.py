@@ -66,7 +66,7 @@ def test_a_command_that_is_stopped_takes_its_server_along(tmp_path: Path, moment
     code, said, complained = ended(process)
     assert (code, complained) == (130 if number == signal.SIGINT else -number, "")
     assert "up to date" not in said
-    eventually_now(lambda: processes_of(folder) == [])
+    eventually_now(lambda: processes_of(folder) == [], 30)
     assert ran(tmp_path, "db", "migrate")[0] == 0
 
 

@@ -60,11 +60,11 @@ async def test_a_server_whose_owner_was_killed_goes_away(folder: Path) -> None:
         _, url = killed.answer()
         await keep(url)
         killed.process.kill()
-    eventually_now(lambda: processes_of(folder) == [])
+    eventually_now(lambda: processes_of(folder) == [], 30)
     await check_it_works(folder)
 
 
-MOMENTS = ["data.new", "data.new/base/4", "data", "data/postmaster.pid"]
+MOMENTS = ["data.new/base/4", "data", "data/postmaster.pid"]
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -91,7 +91,9 @@ async def test_a_killed_postmaster_with_idle_backends_is_replaced(folder: Path) 
     with embedded.running(folder) as server:
         await keep(server.url)
         connection = await asyncpg.connect(server.url)
-        os.kill(postmaster(folder), signal.SIGKILL)
+        killed = postmaster(folder)
+        os.kill(killed, signal.SIGKILL)
+        eventually_now(lambda: killed not in processes_of(folder))
         await check_it_works(folder)
         connection.terminate()
 
@@ -118,7 +120,7 @@ async def test_a_killed_postmaster_is_not_replaced_while_a_backend_is_at_work(
         await check_it_works(folder)
 
 
-@pytest.mark.parametrize("whose", ["nobody", "a process", "another server", "garbage", "empty"])
+@pytest.mark.parametrize("whose", ["a process", "another server", "garbage", "empty"])
 async def test_a_stale_pid_file_is_seen_through_whoever_has_the_pid_now(
     folder: Path, tmp_path: Path, whose: str
 ) -> None:
@@ -127,10 +129,8 @@ async def test_a_stale_pid_file_is_seen_through_whoever_has_the_pid_now(
         dead = str(postmaster(folder))
     pid_file = folder / "data" / "postmaster.pid"
     with ExitStack() as stack:
-        pid = dead
-        if whose == "a process":
-            pid = str(os.getpid())
-        elif whose == "another server":
+        pid = str(os.getpid())
+        if whose == "another server":
             copy_folder(folder, tmp_path / "another")
             stack.enter_context(embedded.running(tmp_path / "another"))
             pid = str(postmaster(tmp_path / "another"))
