@@ -4,6 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from statistics import median
 from time import perf_counter
 
 import asyncpg
@@ -12,7 +13,7 @@ from benchmarks.bed import Task, bare_connection, fresh_database, opened, regist
 from benchmarks.floor import Floor, make_bare_tables
 from benchmarks.sides import Engine, Side
 from bide.store import deferral, views
-from bide.store.database import Database
+from bide.store.database import Database, session_settings
 
 ENGINE, FLOOR, BARE = "engine", "floor", "bare tables"
 # Two lives of a task between them use every verb; each is timed wherever it occurs.
@@ -76,7 +77,7 @@ async def arena(server_url: str, *sides: str, connections: int = 1) -> AsyncIter
 
 
 def floor_pool(url: str, search_path: str, connections: int) -> "asyncpg.Pool[asyncpg.Record]":
-    """A pool that does nothing beside what it is told."""
+    """A pool that does nothing beside what it is told, with the settings of the engine's sessions."""
 
     async def nothing(_connection: object) -> None:
         pass
@@ -86,7 +87,7 @@ def floor_pool(url: str, search_path: str, connections: int) -> "asyncpg.Pool[as
         min_size=connections,
         max_size=connections,
         reset=nothing,
-        server_settings={"search_path": search_path, "jit": "off"},
+        server_settings={**session_settings(10), "search_path": search_path},
     )
 
 
@@ -98,9 +99,9 @@ def chunks(tasks: Sequence[Task], size: int) -> Iterator[Sequence[Task]]:
 
 async def live(
     sides: Mapping[str, Side], life: Sequence[str], tasks: Mapping[str, list[Task]], batch: int
-) -> dict[tuple[str, str], float]:
-    """Lead all tasks through a life, batch by batch and side by side, and add up the seconds of each verb."""
-    seconds: dict[tuple[str, str], float] = defaultdict(float)
+) -> dict[tuple[str, str], list[float]]:
+    """Lead all tasks through a life, batch by batch and side by side, and tell the seconds of every batch."""
+    seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
     for verb in life:
         for turn, batches in enumerate(zip(*(chunks(tasks[side], batch) for side in sides), strict=True)):
             pairs = list(zip(sides.items(), batches, strict=True))
@@ -110,22 +111,29 @@ async def live(
                 say = getattr(side, verb)(own)
                 began = perf_counter()
                 await say()
-                seconds[name, verb] += perf_counter() - began
+                seconds[name, verb].append(perf_counter() - began)
     return seconds
 
 
-async def speeds(
-    sides: Mapping[str, Side], tasks_of_lives: Sequence[Mapping[str, list[Task]]], batch: int
-) -> dict[tuple[str, str], float]:
-    """Lead tasks through every life, and tell the rows per second of each side and verb."""
-    seconds: dict[tuple[str, str], float] = defaultdict(float)
-    rows: dict[str, int] = defaultdict(int)
-    for life, tasks in zip(LIVES, tasks_of_lives, strict=True):
-        for key, value in (await live(sides, life, tasks, batch)).items():
-            seconds[key] += value
-        for verb in life:
-            rows[verb] += len(next(iter(tasks.values())))
-    return {(side, verb): rows[verb] / value for (side, verb), value in seconds.items()}
+class Speeds:
+    """The rows per second of each side and verb, in the middle one of all its batches.
+
+    On a machine that others use too, the middle is what can be compared: a pause of theirs hits one batch of one side.
+    """
+
+    def __init__(self, batch: int) -> None:
+        self._batch = batch
+        self._seconds: dict[tuple[str, str], list[float]] = defaultdict(list)
+
+    async def add_round(self, sides: Mapping[str, Side], tasks: Sequence[Mapping[str, list[Task]]]) -> None:
+        """Lead tasks through every life."""
+        for life, of_sides in zip(LIVES, tasks, strict=True):
+            for key, seconds in (await live(sides, life, of_sides, self._batch)).items():
+                self._seconds[key] += seconds
+
+    def of(self, side: str, verb: str) -> float:
+        """Tell how fast a side is at a verb."""
+        return self._batch / median(self._seconds[side, verb])
 
 
 async def together(side: Side, verb: str, tasks: Sequence[Task], connections: int, batch: int) -> float:

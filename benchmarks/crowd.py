@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from statistics import median
 
-from benchmarks.arena import ENGINE, FLOOR, LIVES, Arena, arena, live, speeds
+from benchmarks.arena import ENGINE, FLOOR, LIVES, Arena, Speeds, arena, live
 from benchmarks.bed import KWARGS, Task, registered
 from benchmarks.report import Report, share
 from benchmarks.sides import VERBS, Side
@@ -60,15 +59,15 @@ async def gather(place: Arena, crowd: int) -> None:
 async def compare(
     places: Mapping[str, Arena], sides: Mapping[str, Side], batch: int, number: int, rounds: int, report: Report
 ) -> None:
-    """Lead tasks through all verbs in both databases, and report the medians."""
+    """Lead tasks through all verbs in both databases."""
     for life in LIVES:
         await live(sides, life, await tasks_everywhere(places, number), batch)
-    found = []
+    speeds = Speeds(batch)
     for nth in range(rounds):
         report.progress(f"batches of {batch}, round {nth + 1}")
-        found.append(await speeds(sides, [await tasks_everywhere(places, number) for _ in LIVES], batch))
+        await speeds.add_round(sides, [await tasks_everywhere(places, number) for _ in LIVES])
     for verb in VERBS:
-        speed = {side: median(one[side, verb] for one in found) for side in sides}
+        speed = {side: speeds.of(side, verb) for side in sides}
         slower = speed[f"few {ENGINE}"] / speed[f"many {ENGINE}"]
         report.add(
             verb=verb,

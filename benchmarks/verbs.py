@@ -1,8 +1,6 @@
 """What each verb costs beside its floors, in batches of 1, 50 and 500 on one connection."""
 
-from statistics import median
-
-from benchmarks.arena import BARE, ENGINE, FLOOR, LIVES, Arena, arena, live, speeds
+from benchmarks.arena import BARE, ENGINE, FLOOR, LIVES, Arena, Speeds, arena, live
 from benchmarks.report import Report, share
 from benchmarks.sides import VERBS
 
@@ -14,18 +12,17 @@ LEAST = {500: 0.6}
 
 
 async def measure(server_url: str, report: Report, scale: float) -> None:
-    """Measure every verb in every batch size, several rounds, and report the medians."""
+    """Measure every verb in every batch size, several rounds."""
     for batch, full in TASKS.items():
         number = share(full, scale, of=batch)
         async with arena(server_url, ENGINE, FLOOR, BARE) as place:
             await warm_up(place, batch, share(WARM_UP * batch, scale, of=batch))
-            rounds = []
+            speeds = Speeds(batch)
             for nth in range(share(ROUNDS, scale)):
                 report.progress(f"batches of {batch}, round {nth + 1}")
-                tasks = [await place.tasks(number) for _ in LIVES]
-                rounds.append(await speeds(place.sides, tasks, batch))
+                await speeds.add_round(place.sides, [await place.tasks(number) for _ in LIVES])
         for verb in VERBS:
-            engine, floor, bare = (median(found[side, verb] for found in rounds) for side in (ENGINE, FLOOR, BARE))
+            engine, floor, bare = (speeds.of(side, verb) for side in (ENGINE, FLOOR, BARE))
             report.add(
                 verb=verb,
                 batch=batch,
