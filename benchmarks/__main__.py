@@ -25,15 +25,14 @@ FULL, QUICK = 1.0, 0.05
 WIDTH = 110  # of the widest table
 
 
-async def run(server_url: str, names: Sequence[str], scale: float, out: Path) -> None:
+async def run(server_url: str, names: Sequence[str], scale: float, console: Console, out: Path) -> None:
     """Run benchmarks one after the other, and report each as soon as it is over."""
-    console = Console(width=max(Console().width, WIDTH))
     connection = await asyncpg.connect(server_url)
     here = machine(await connection.fetchval("show server_version"))
     await connection.close()
     for name in names:
-        report = Report(name, BENCHMARKS[name].TITLE, console, here)
-        await BENCHMARKS[name].measure(server_url, report, scale)
+        report = Report(name, BENCHMARKS[name].TITLE, scale, console, here)
+        await BENCHMARKS[name].measure(server_url, report)
         report.finish(out)
 
 
@@ -50,7 +49,8 @@ def main() -> None:
         tempfile.TemporaryDirectory(prefix="server-", dir=OUT) as folder,
         embedded.running(Path(folder)) as server,
     ):
-        asyncio.run(run(server.url, given.names or list(BENCHMARKS), QUICK if given.quick else FULL, OUT))
+        console = Console(width=max(Console().width, WIDTH))
+        asyncio.run(run(server.url, given.names or list(BENCHMARKS), QUICK if given.quick else FULL, console, OUT))
 
 
 if __name__ == "__main__":

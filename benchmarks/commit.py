@@ -22,9 +22,9 @@ PAGE = b"x" * 8192
 Attempt = Callable[[], Awaitable[object]]
 
 
-async def measure(server_url: str, report: Report, scale: float) -> None:
+async def measure(server_url: str, report: Report) -> None:
     """Take turns with every way to write a row, and report each one's time."""
-    times = share(TIMES, scale)
+    times = share(TIMES, report.scale)
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(fresh_database(server_url))
         connections = [await stack.enter_async_context(bare_connection(url)) for _ in range(TOGETHER + 2)]

@@ -11,8 +11,8 @@ from benchmarks.sides import VERBS, Side
 TITLE = "Verbs with few and with many other waits: rows per second on one connection"
 CROWDS = {"few": 1000, "many": 1_000_000}
 IN_A_RUN = 1000
-TASKS = {50: 1000, 500: 5000}
-ROUNDS = 3
+TASKS = {50: 1000, 500: 4000}
+ROUNDS = 2
 AT_MOST = 1.5
 
 CROWD_RUN = """
@@ -35,17 +35,19 @@ CROWD = """
     from waits w join dag_run r on r.id = $1"""
 
 
-async def measure(server_url: str, report: Report, scale: float) -> None:
+async def measure(server_url: str, report: Report) -> None:
     """Compare two databases batch beside batch, with the floor on both."""
     async with AsyncExitStack() as stack:
         places = {name: await stack.enter_async_context(arena(server_url, ENGINE, FLOOR)) for name in CROWDS}
         for name, place in places.items():
-            crowd = share(CROWDS[name], scale, of=IN_A_RUN)
+            crowd = share(CROWDS[name], report.scale, of=IN_A_RUN)
             report.progress(f"{crowd:,} waits are being made")
             await gather(place, crowd)
         sides = {f"{name} {side}": place.sides[side] for name, place in places.items() for side in place.sides}
-        for batch, full in TASKS.items():
-            await compare(places, sides, batch, share(full, scale, of=batch), share(ROUNDS, scale), report)
+        for batch, full in report.each(TASKS.items()):
+            await compare(
+                places, sides, batch, share(full, report.scale, of=batch), share(ROUNDS, report.scale), report
+            )
 
 
 async def gather(place: Arena, crowd: int) -> None:

@@ -31,13 +31,13 @@ FLOOR_LAUNCH = """
 Launch = Callable[[list[str], list[str]], Awaitable[object]]
 
 
-async def measure(server_url: str, report: Report, scale: float) -> None:
+async def measure(server_url: str, report: Report) -> None:
     """Launch one wide run, and many narrow ones, and report the medians."""
-    shapes = ((1, share(WIDE[1], scale)), (share(NARROW[0], scale), NARROW[1]))
+    shapes = ((1, share(WIDE[1], report.scale)), (share(NARROW[0], report.scale), NARROW[1]))
     async with arena(server_url, ENGINE, FLOOR, BARE) as place:
         for number, width in shapes:
             report.progress(f"runs: {number}, tasks in each: {width}")
-            found = await seconds(launches(place), number, width, share(ROUNDS, scale))
+            found = await seconds(launches(place), number, width, share(ROUNDS, report.scale))
             engine, floor, bare = (median(found[side]) for side in (ENGINE, FLOOR, BARE))
             report.add(
                 runs=number,

@@ -15,14 +15,14 @@ ROUNDS = 3
 FIRED_PER_SECOND = 15_000
 
 
-async def measure(server_url: str, report: Report, scale: float) -> None:
+async def measure(server_url: str, report: Report) -> None:
     """Lead tasks through a life with so many connections, several rounds, and report the medians."""
     found: dict[tuple[str, str, int], list[float]] = {}
-    number = share(TASKS, scale, of=BATCH)
+    number = share(TASKS, report.scale, of=BATCH)
     async with arena(server_url, ENGINE, FLOOR, connections=max(CONNECTIONS)) as place:
-        for nth in range(1 + share(ROUNDS, scale)):
-            for connections in CONNECTIONS:
-                report.progress(f"{connections} connections, round {nth} of {share(ROUNDS, scale)}")
+        for nth in range(1 + share(ROUNDS, report.scale)):
+            for connections in report.each(CONNECTIONS):
+                report.progress(f"{connections} connections, round {nth} of {share(ROUNDS, report.scale)}")
                 tasks = await place.tasks(number)
                 for verb in LIFE:
                     for name, side in place.sides.items():
@@ -30,7 +30,7 @@ async def measure(server_url: str, report: Report, scale: float) -> None:
                         if nth:  # the first one is for the plans and caches
                             found.setdefault((name, verb, connections), []).append(number / seconds)
     for verb in LIFE:
-        for connections in (1,) if verb in ALONE else CONNECTIONS:
+        for connections in (1,) if verb in ALONE else report.each(CONNECTIONS):
             engine, floor = (median(found[side, verb, connections]) for side in (ENGINE, FLOOR))
             wanted = FIRED_PER_SECOND if (verb, connections) == ("fire", 2) else None
             report.add(

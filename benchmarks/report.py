@@ -3,22 +3,25 @@
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from rich.console import Console
 from rich.table import Table
 
 OUT = Path(__file__).parent / "out"
 
+T = TypeVar("T")
+
 
 class Report:
     """Collects the figures of one benchmark."""
 
-    def __init__(self, name: str, title: str, console: Console, machine: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, title: str, scale: float, console: Console, machine: Mapping[str, Any]) -> None:
         self.name = name
+        self.scale = scale
         self.rows: list[dict[str, Any]] = []
         self._title = title
         self._console = console
@@ -33,16 +36,21 @@ class Report:
         """Keep one row; all rows of a benchmark have the same columns."""
         self.rows.append(figures)
 
+    def each(self, cases: Iterable[T]) -> list[T]:
+        """Give all cases, or only the first where nothing but the machinery is tried."""
+        return list(cases) if self.scale else list(cases)[:1]
+
     def target(self, side: Literal["≥", "≤"], wanted: float | None, figure: float) -> str:
-        """Word what was wanted of a figure, and whether it is so; nothing if nothing was wanted."""
-        if wanted is None:
+        """Word what was wanted of a figure, and whether it is so. Only a whole benchmark can tell."""
+        if wanted is None or self.scale < 1:
             return ""
         met = figure >= wanted if side == "≥" else figure <= wanted
         return f"{side} {shown(wanted)} {'met' if met else 'MISSED'}"
 
     def finish(self, out: Path) -> None:
         """Print the table and write the file."""
-        table = Table(title=self._title, title_justify="left")
+        self._console.print(f"[bold]{self._title}[/bold]")
+        table = Table()
         for column, value in self.rows[0].items():
             table.add_column(column.replace("_", " "), justify="left" if isinstance(value, str) else "right")
         for row in self.rows:
@@ -52,6 +60,7 @@ class Report:
         content = {
             "benchmark": self.name,
             "title": self._title,
+            "scale": self.scale,
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
             "machine": self._machine | {"load_before": self._load_before, "load_after": os.getloadavg()},
             "rows": self.rows,

@@ -11,14 +11,14 @@ ROUNDS = 3
 LEAST = {500: 0.6}
 
 
-async def measure(server_url: str, report: Report, scale: float) -> None:
+async def measure(server_url: str, report: Report) -> None:
     """Measure every verb in every batch size, several rounds."""
-    for batch, full in TASKS.items():
-        number = share(full, scale, of=batch)
+    for batch, full in report.each(TASKS.items()):
+        number = share(full, report.scale, of=batch)
         async with arena(server_url, ENGINE, FLOOR, BARE) as place:
-            await warm_up(place, batch, share(WARM_UP * batch, scale, of=batch))
+            await warm_up(place, batch, share(WARM_UP * batch, report.scale, of=batch))
             speeds = Speeds(batch)
-            for nth in range(share(ROUNDS, scale)):
+            for nth in range(share(ROUNDS, report.scale)):
                 report.progress(f"batches of {batch}, round {nth + 1}")
                 await speeds.add_round(place.sides, [await place.tasks(number) for _ in LIVES])
         for verb in VERBS:
