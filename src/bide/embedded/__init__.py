@@ -45,6 +45,8 @@ SETTINGS: Mapping[str, str] = MappingProxyType(
         "shared_buffers": "128MB",
         "max_wal_size": "2GB",
         "jit": "off",
+        # Waits come and go by the thousand. What they leave behind is used again once somebody has swept it up.
+        "autovacuum_naptime": "10s",
         # A frozen process must not hold its row locks against the others.
         "idle_in_transaction_session_timeout": "10s",
         "timezone": "UTC",
