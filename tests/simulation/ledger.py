@@ -144,6 +144,9 @@ class Ledger:
     def alive(self, job: int | None) -> bool:
         return job is not None and self.jobs[job].state == "running"
 
+    def has(self, *states: TaskState) -> bool:
+        return any(task.state in states for task in self.tasks.values())
+
     def of_run(self, run: int) -> list[Task]:
         return [task for task in self.tasks.values() if task.run == run]
 

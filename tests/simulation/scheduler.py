@@ -16,12 +16,13 @@ from bide.store.legs import FailedLeg
 from bide.store.queueing import Refused
 from bide.store.rows import Leg
 from bide.store.runs import Concluded, Picture, Unstarted
-from tests.simulation.actors import KILL_PATIENCE, Action, Actor
+from tests.simulation.actors import KILL_PATIENCE, SELDOM, Action, Actor
 from tests.simulation.ledger import Violation
 
 MANY = 1000
 GRACE = timedelta(seconds=5)
 SWEEP_AGE = timedelta(seconds=60)
+DATED = (TaskState.DEFERRED, TaskState.UP_FOR_RETRY, TaskState.UP_FOR_RESCHEDULE)
 SPEAKS = {Verdict.SKIP: "skip_unstarted", Verdict.UPSTREAM_FAILED: "block"}
 
 
@@ -36,20 +37,22 @@ class Scheduler(Actor):
         self.queued: dict[int, int] = {}
         self.finishing: dict[int, FailedLeg] = {}
 
-    def actions(self) -> Sequence[tuple[int, Action]]:
+    def actions(self) -> Sequence[tuple[float, Action]]:
+        ledger = self.world.ledger
+        runs = Counter(run.state for run in ledger.runs.values())
         return (
-            (6, self.look_at_a_run),
-            (8, self.decide),
-            (4, self.look_at_room),
-            (6, self.hand_out),
-            (2, self.look_at_queued_runs),
-            (2, self.look_at_failing),
-            (3, self.finish),
-            (1, self.refuse),
-            (4, self.mind_dates),
-            (5, self.keep_house),
-            (1, self.expire),
-            (1, self.retire),
+            (SELDOM + 6 * bool(runs[RunState.RUNNING]), self.look_at_a_run),
+            (20 * bool(self.decisions), self.decide),
+            (SELDOM + 5 * ledger.has(TaskState.SCHEDULED), self.look_at_room),
+            (15 * bool(self.room), self.hand_out),
+            (SELDOM + 2 * bool(runs[RunState.QUEUED]), self.look_at_queued_runs),
+            (SELDOM + 2 * ledger.has(TaskState.SCHEDULED), self.look_at_failing),
+            (6 * bool(self.finishing), self.finish),
+            (bool(self.queued), self.refuse),
+            (SELDOM + 2 * ledger.has(*DATED), self.mind_dates),
+            (2, self.keep_house),
+            (SELDOM, self.expire),
+            (SELDOM / 2, self.retire),
         )
 
     async def round(self) -> None:
@@ -117,9 +120,8 @@ class Scheduler(Actor):
         return SPEAKS.get(verdict)
 
     async def decide(self) -> None:
-        if self.decisions:
-            verb, args = self.decisions.pop(0)
-            await self.world.say(verb, self.who, *args)
+        verb, args = self.decisions.pop(0)
+        await self.world.say(verb, self.who, *args)
 
     async def expire(self) -> None:
         found = await views.expiring(self.world.db, MANY)

@@ -120,7 +120,7 @@ class World:
 
     async def say(self, verb: str, who: str, *args: Any) -> Any:
         """Send a word over the post. None means that its sender does not know what became of it."""
-        word = Word(verb, who, args)
+        word = Word(verb, who, tuple(map(self._stammered, args)))
         if self.chance(0.03):
             self.faults["lost report"] += 1
             return None
@@ -136,6 +136,13 @@ class World:
             self.faults["lost answer"] += 1
             return None
         return answer
+
+    def _stammered(self, argument: Any) -> Any:
+        """Say one item of a batch twice, now and then."""
+        if _is_batch(argument) and self.chance(0.04):
+            self.faults["doubled item"] += 1
+            return (*argument, self.rng.choice(argument))
+        return argument
 
     async def deliver(self, word: Word) -> Any:
         """Carry a word out, and hold what it did against what it must do."""
@@ -176,7 +183,7 @@ class World:
             self.ledger.jobs[job].heartbeat, self.ledger.jobs[job].suspected_at = self.ledger.now, None
 
     def _count(self, word: Word, changed: int) -> None:
-        about = next((len(a) for a in word.args if isinstance(a, tuple) and a and not isinstance(a[0], str)), 1)
+        about = next((len(set(argument)) for argument in word.args if _is_batch(argument)), 1)
         self.said[word.verb] += 1
         self.accepted[word.verb] += changed
         self.refused[word.verb] += max(0, about - changed)
@@ -244,6 +251,11 @@ class World:
         self.accepted[verb] += len(made)
         self.refused[verb] += not made
         self._trace.update(repr((self.step, verb, who, made)).encode())
+
+
+def _is_batch(argument: Any) -> bool:
+    """Whether an argument lists what a word is about; names of queues do not."""
+    return isinstance(argument, tuple) and bool(argument) and not isinstance(argument[0], str)
 
 
 def _ids(answer: Any, word: Word) -> list[int]:
