@@ -95,6 +95,7 @@ class Kill:
     queue: str | None
     holder: int | None
     claim: int
+    reason: str
     deadline: datetime
     taken: bool = False
 

@@ -1,5 +1,6 @@
 """One seed: random steps of everybody, then a time in which all are well and everything must come to its end."""
 
+import traceback
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from tests.simulation.world import Arena, World
 
 CHECK_EVERY = 10
 MOST_FROZEN = 2
-MOST_ROUNDS = 150
+MOST_ROUNDS = 30
 ENTRIES_SHOWN = 25
 SEC = timedelta(seconds=1)
 
@@ -153,21 +154,16 @@ class Simulation:
 
 
 async def simulate(arena: Arena, seed: int, steps: int) -> Report:
-    """Run a seed, and tell what became of it."""
+    """Run a seed, and tell what became of it. What the simulator itself cannot follow is a finding too."""
     simulation = Simulation(arena, seed)
     world, report = simulation.world, Report(seed)
     try:
         report.rounds = await simulation.run(steps)
     except Violation as violation:
         report.invariant = violation.invariant
-        history = await _history(world.hand, violation.tasks)
-        report.violation = "\n".join(
-            [
-                f"seed {seed}, step {world.step}{'' if world.chaos else ', settling'}: {violation}",
-                *history,
-                f"replay: python -m tests.simulation --seed {seed} --steps {steps}",
-            ]
-        )
+        report.violation = await _told(world, str(violation), violation.tasks, steps)
+    except Exception:
+        report.violation = await _told(world, f"the simulator failed\n{traceback.format_exc()}", (), steps)
     report.steps, report.digest = world.step, world.digest()
     report.said, report.accepted, report.refused, report.faults = (
         world.said,
@@ -176,6 +172,17 @@ async def simulate(arena: Arena, seed: int, steps: int) -> Report:
         world.faults,
     )
     return report
+
+
+async def _told(world: World, what: str, tasks: Sequence[int], steps: int) -> str:
+    """What is wrong, what led to it, and how to see it again."""
+    return "\n".join(
+        [
+            f"seed {world.seed}, step {world.step}{'' if world.chaos else ', settling'}: {what}",
+            *await _history(world.hand, tasks),
+            f"replay: python -m tests.simulation --seed {world.seed} --steps {steps}",
+        ]
+    )
 
 
 async def _history(hand: Any, tasks: Sequence[int]) -> list[str]:
