@@ -1,14 +1,12 @@
 """What all simulated processes have in common: they register, beat, crash, freeze, and remember more than is true."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import timedelta
 from typing import Any, ClassVar, TypeVar
 
 from bide.store.jobs import JobType, NewJob
 from tests.simulation.world import World
 
-HEARTBEAT_SEC = 30.0
-KILL_PATIENCE = timedelta(seconds=90)
+HEARTBEAT_SEC = 20.0
 SELDOM = 0.2
 T = TypeVar("T")
 Action = Callable[[], Awaitable[None]]
@@ -77,6 +75,16 @@ class Actor:
             await self.beat()
         else:
             await self.join()
+
+    def and_maybe(self, look: Action, say: Action) -> Action:
+        """Look, and mostly speak at once; else later, when it may no longer be true."""
+
+        async def both() -> None:
+            await look()
+            if self.rng.random() < 0.6:
+                await say()
+
+        return both
 
     def some(self, items: Sequence[T], most: int = 4) -> tuple[T, ...]:
         """A few of them, in their order; all of them once the chaos is over."""

@@ -28,14 +28,14 @@ def check_answer(ledger: Ledger, word: Word, answer: Any, changed: list[int], ex
     if answered != expected:
         raise Violation(
             _broken_rule(word, answered, expected),
-            f"{word.verb} by {word.who} changed {answered}; by its fence it must change {expected}: {word.args}",
+            f"{word.verb} by {word.who} changed {answered}; by its fence it must change {expected}: {word}",
             tasks_behind(ledger, word.verb, {*answered, *expected}),
         )
     for row in answer if isinstance(answer, list) else ():
         known = _as_known(ledger, row)
         if row != known:
             raise Violation(
-                "I10",
+                "I2" if isinstance(row, Started) else "I10",
                 f"{word.verb} by {word.who} answered {row}; it must be {known}",
                 tasks_behind(ledger, word.verb, answered),
             )

@@ -76,7 +76,7 @@ class Simulation:
             (
                 (100, self.somebody_acts),
                 (14, self.time_passes),
-                (8 * bool(self.world.late), self.somebody_speaks_late),
+                (5 * bool(self.world.late), self.world.say_late),
                 (7, self.person_acts),
                 (5, self.freeze_or_thaw),
                 (1, self.clock_jumps),
@@ -98,10 +98,6 @@ class Simulation:
     async def person_acts(self) -> None:
         await self.rng.choice(self.people).act()
 
-    async def somebody_speaks_late(self) -> None:
-        late = self.world.late
-        await self.world.deliver(late.pop(self.rng.randrange(len(late))))
-
     async def freeze_or_thaw(self) -> None:
         """A frozen process wakes up with its old knowledge, and says what it was about to say."""
         frozen = [actor for actor in self.actors if actor.frozen]
@@ -119,7 +115,7 @@ class Simulation:
         """Time passes for all alike; those who are well beat in time."""
         await self.world.set_clock(self.world.ledger.now + self.rng.uniform(0.001, 12) * SEC)
         for actor in self.actors:
-            if actor.job and not actor.frozen and self.rng.random() < 0.5:
+            if actor.job and not actor.frozen and self.rng.random() < 0.6:
                 await actor.beat()
 
     async def clock_jumps(self) -> None:
@@ -132,7 +128,7 @@ class Simulation:
         world = self.world
         world.chaos = False
         while world.late:
-            await self.somebody_speaks_late()
+            await world.say_late()
         rounds = 0
         while rounds < MOST_ROUNDS:
             rounds += 1

@@ -28,12 +28,12 @@ class Triggerer(Actor):
     def actions(self) -> Sequence[tuple[float, Action]]:
         ledger = self.world.ledger
         return (
-            (SELDOM + 5 * any(wait.holder is None for wait in ledger.waits.values()), self.claim),
-            (8 * bool(self.held), self.tell),
-            (1, self.compare),
-            (SELDOM + 5 * bool(ledger.kills), self.take_kills),
-            (6 * bool(self.kills), self.acknowledge),
-            (SELDOM / 2, self.leave),
+            (SELDOM + 5 * ledger.has_free_waits(), self.claim),
+            (15 * bool(self.held), self.tell),
+            (0.5, self.compare),
+            (SELDOM + 2 * bool(ledger.kills), self.and_maybe(self.take_kills, self.acknowledge)),
+            (3 * bool(self.kills), self.acknowledge),
+            (SELDOM / 5, self.leave),
         )
 
     async def round(self) -> None:
