@@ -53,7 +53,7 @@ BROKEN = (
     Broken("the date is not asked for", "lapse", "t.trigger_timeout <= (select now", "now() <> (select now", "I6"),
     Broken("the age is not asked for", "sweep", "w.created_date <", "w.created_date + $3::interval <>", "I4"),
     # What is left behind.
-    Broken("the wait is not deleted", "fire", "where w.id = h.trigger_id", "where w.id = h.trigger_id and false", "I1"),
+    Broken("the wait is not deleted", "fire", "from held h)))", "from held h where false)))", "I1"),
     Broken("the on_kill is not asked for", "clear", "where w.on_kill", "where false", "I1 I5"),
     Broken("the event is forgotten", "fire", "with_event(t.next_kwargs, h.event)", "t.next_kwargs", "I2"),
     Broken("an XCom is forgotten", "succeed", "c.xcom_keys, c.xcom_values", "c.xcom_keys[2:], c.xcom_values[2:]", "I2"),
