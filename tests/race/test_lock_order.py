@@ -52,7 +52,7 @@ MEETINGS = (
     Meeting("scheduled", "clear", "enqueue", TASK, "order by id, leg", "order by id desc, leg desc"),
     Meeting("deferred, held", "clear", "fire", TASK, "found order by id", "found order by id desc"),
     Meeting("deferred, held", "release", "fire", WAIT, "order by trigger_id", "order by trigger_id desc"),
-    Meeting("deferred, held", "fire", "park", WAIT, "order by w.id for update", "order by w.id desc for update"),
+    Meeting("deferred, held", "fire", "park", WAIT, "order by id, claim", "order by id desc, claim desc"),
     # The wait before its task.
     Meeting("deferred, held", "clear", "crash", TASK, "g.claim offset 0", "g.claim for update of w offset 0"),
     # The tasks before their runs.
