@@ -28,7 +28,7 @@ class Person:
             self.remove: 1,
             self.look: 2,
             self.mark_run: 2,
-            self.stray: 1,
+            self.stray: 2,
         }
         await self.rng.choices(list(actions), list(actions.values()))[0]()
 
@@ -53,7 +53,7 @@ class Person:
             return
         tasks = self.world.ledger.of_run(self.rng.choice(runs[-MOST_OPEN_RUNS:]))
         # Anything of the latest runs, but mostly what somebody is at work on.
-        weights = [5 if task.state in AT_WORK else 1 for task in tasks]
+        weights = [8 if task.state in AT_WORK else 1 for task in tasks]
         chosen = {task.id for task in self.rng.choices(tasks, weights, k=self.rng.randint(1, 3))}
         await self.world.say(verb, self.name, self.world.patience(), tuple(sorted(chosen)), *more)
 

@@ -9,6 +9,7 @@ from bide.model.retry import Retry, after_failure
 from bide.model.run_outcome import run_outcome
 from bide.model.states import UNFINISHED, RunState, TaskState
 from bide.model.trigger_rules import Upstream, Verdict, judge
+from bide.sql import statement
 from bide.store import deferral, views
 from bide.store.deferral import NewWait
 from bide.store.jobs import JobType
@@ -16,12 +17,14 @@ from bide.store.legs import FailedLeg
 from bide.store.queueing import Refused
 from bide.store.rows import Leg
 from bide.store.runs import Concluded, Picture, Unstarted
+from bide.store.views import Candidate
 from tests.simulation.actors import SELDOM, Action, Actor
 from tests.simulation.ledger import Violation
 
 MANY = 1000
 GRACE = timedelta(seconds=5)
 SWEEP_AGE = timedelta(seconds=60)
+BLIND = statement("candidates").text.replace("k.trigger_id = t.trigger_id", "false")
 SPEAKS = {Verdict.SKIP: "skip_unstarted", Verdict.UPSTREAM_FAILED: "block"}
 
 
@@ -49,7 +52,7 @@ class Scheduler(Actor):
             (SELDOM + 4 * failing, self.and_maybe(self.look_at_failing, self.finish)),
             (6 * bool(self.finishing), self.finish),
             (SELDOM * bool(self.queued), self.refuse),
-            (0.5 + 2 * ledger.has_dates(), self.mind_dates),
+            (1 + 2 * ledger.has_dates(), self.mind_dates),
             (1, self.keep_house),
             (SELDOM / 2, self.expire),
             (SELDOM / 5, self.retire),
@@ -167,7 +170,7 @@ class Scheduler(Actor):
             by_task[busy.dag_id, busy.task_id] += busy.number
             by_run[busy.dag_run_id, busy.task_id] += busy.number
         legs, starts = [], []
-        for row in await views.candidates(self.world.db, [name for name, free in pools.items() if free > 0], 8):
+        for row in await self._candidates([name for name, free in pools.items() if free > 0]):
             plan = self.world.shapes[row.dag_run_id].plan
             if pools[row.pool] < row.pool_slots:
                 continue
@@ -186,19 +189,17 @@ class Scheduler(Actor):
                 by_task[task] += 1
                 by_run[run] += 1
                 legs.append(Leg(row.id, row.leg))
-        legs += self._held_back()
         if legs:
             self.room.append(("enqueue", turn, self.some(legs, 8)))
         if starts and (not legs or self.rng.random() < 0.5):
             self.room.append(("defer_at_start", turn, await self._waits_at_start(self.some(starts))))
 
-    def _held_back(self) -> list[Leg]:
-        """Legs that an on_kill stands in the way of: a bad scheduler hands them out all the same."""
-        ledger = self.world.ledger
-        if not self.world.chaos:
-            return []
-        scheduled = [task for task in ledger.tasks.values() if task.state is TaskState.SCHEDULED and not task.failing]
-        return [Leg(task.id, task.leg) for task in scheduled if ledger.stopped_waits(task.id)]
+    async def _candidates(self, pools: Sequence[str]) -> Sequence[Any]:
+        """What may be queued; a bad scheduler overlooks that an on_kill may stand in the way."""
+        if self.world.chance(0.7):
+            blind: Sequence[Any] = await self.world.hand.fetch(BLIND, pools, 8)
+            return [Candidate(**row) for row in blind]
+        return await views.candidates(self.world.db, pools, 8)
 
     async def _waits_at_start(self, rows: Sequence[Any]) -> tuple[NewWait, ...]:
         numbers = await deferral.reserve_trigger_ids(self.world.db, len(rows))

@@ -28,11 +28,11 @@ class Triggerer(Actor):
     def actions(self) -> Sequence[tuple[float, Action]]:
         ledger = self.world.ledger
         return (
-            (SELDOM + 5 * ledger.has_free_waits(), self.claim),
-            (15 * bool(self.held), self.tell),
+            (SELDOM + 3 * ledger.has_free_waits(), self.claim),
+            (4 * bool(self.held), self.tell),
             (0.5, self.compare),
-            (SELDOM + 2 * bool(ledger.kills), self.and_maybe(self.take_kills, self.acknowledge)),
-            (3 * bool(self.kills), self.acknowledge),
+            (SELDOM + bool(ledger.kills), self.take_kills),
+            (bool(self.kills), self.acknowledge),
             (SELDOM / 5, self.leave),
         )
 

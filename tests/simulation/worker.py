@@ -115,7 +115,7 @@ class Worker(Actor):
         return RescheduledLeg(leg.id, leg.leg, until=self.world.ledger.now + pause)
 
     def _wait(self, leg: Leg, number: int) -> NewWait:
-        kind = self.rng.choice(("plain", "plain", "timer", "timer", "shared", "stubborn", "stubborn", "elsewhere"))
+        kind = self.rng.choice(("plain", "timer", "timer", "shared", "stubborn", "stubborn", "elsewhere"))
         wait = NewWait(
             id=leg.id,
             leg=leg.leg,
