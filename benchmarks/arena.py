@@ -51,7 +51,7 @@ class Arena:
         for engine in self.sides.values():
             if isinstance(engine, Engine):
                 engine.turn = turn
-        await self.connection.execute("vacuum analyze")
+        await self.connection.execute("vacuum")
         return found
 
 

