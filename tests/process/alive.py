@@ -25,23 +25,26 @@ def processes_of(folder: Path) -> list[int]:
 def postmasters(folder: Path) -> list[int]:
     """Return those of a folder's processes that no other one of them has started: one for each server."""
     found = processes_of(folder)
-    return [pid for pid in found if parent(pid) not in found]
-
-
-def parent(pid: int) -> int:
-    """Return who started a process."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    return [pid for pid in found if int(status_of(pid).get("PPid", found[0])) not in found]
 
 
 def users_of(folder: Path) -> set[int]:
     """Return the users that a folder's server runs as."""
-    return {Path(f"/proc/{pid}").stat().st_uid for pid in processes_of(folder)}
+    return {int(status["Uid"].split()[0]) for status in map(status_of, processes_of(folder)) if status}
+
+
+def status_of(pid: int) -> dict[str, str]:
+    """Return what the system says of a process; nothing if it has ended, as PostgreSQL's helpers do at any time."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return {}
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
 def capabilities(pid: int) -> int:
     """Return what of root's rights a process has."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("CapEff:")[2].split()[0], 16)
+    return int(status_of(pid)["CapEff"], 16)
 
 
 def cut_power(folder: Path) -> None:
