@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -162,6 +163,30 @@ class Stage:
                 if working.hurries:
                     stop()
                 await task
+
+    async def worker_process(self, **environ: str) -> asyncio.subprocess.Process:
+        """Start a worker in a process of its own, which is given its settings as a user gives them; wait until it is
+        there."""
+        worker = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.worker.program"),
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "BIDE_DATABASE_URL": self.url,
+                "BIDE_SECURITY__KEYS": KEY,
+                "BIDE_CORE__DAGS_DIR": str(self.folder),
+                "BIDE_WORKER__DRAIN_SEC": "0.1",
+                "BIDE_WORKER__GRACE_SEC": "0.3",
+                **environ,
+            },
+        )
+
+        async def is_registered() -> bool:
+            return bool(await self.connection.fetchval("select count(*) from job where pid = $1", worker.pid))
+
+        await eventually(is_registered, 20)
+        return worker
 
 
 @dataclass

@@ -129,6 +129,8 @@ class Outbox:
     async def _fail_instead(self, said: Said, error: Exception) -> list[int]:
         log.error("The outcome of leg %s cannot be stored: %r", said.leg.key, error)
         outcome = Failed(f"The outcome {type(said.outcome).__name__} cannot be stored: {error}")
+        said.leg.log.note(outcome.error)
+        await self._logs.store([said.leg.log])
         try:
             return [row.id for row in await self._fail([Said(said.leg, outcome)])]
         except DatabaseUnavailable:

@@ -39,6 +39,7 @@ TIDY_EVERY_SEC = 1.0
 COMMIT_EVERY_SEC = 1.0
 GATHER_SEC = 0.002
 """Between two rounds of claiming, and of committing, under load: what comes in meanwhile shares a transaction."""
+MOST_UNSAID_PER_SLOT = 4
 MOST_VERSIONS = 1000
 
 
@@ -116,7 +117,7 @@ class Worker:
     async def step(self) -> bool:
         """Take up as many queued legs as there is room for; true if others have taken some of them."""
         room = self._given.slots - len(self._desk.legs)
-        if self._draining or room <= 0 or self._member is None:
+        if self._draining or self._is_crowded() or room <= 0 or self._member is None:
             return False
         async with self._claiming:
             offered = await views.offered(self._db, self._given.queues, room)
@@ -134,7 +135,9 @@ class Worker:
 
     async def commit(self) -> bool:
         """Say how legs ended, and wake who goes on from there; true if there is more to say."""
-        kinds = await self._outbox.commit()
+        was_crowded, kinds = self._is_crowded(), await self._outbox.commit()
+        if was_crowded:
+            self._room.ring()
         if kinds is None:
             return False
         self._bells.ring(Channel.SCHEDULER)
@@ -223,6 +226,10 @@ class Worker:
             self._desk.refuse(leg, f"No process can be started: {error}.")
             return
         self._desk.run(leg, warm)
+
+    def _is_crowded(self) -> bool:
+        """Whoever cannot say how legs ended takes up no more of them."""
+        return len(self._outbox) > MOST_UNSAID_PER_SLOT * self._given.slots
 
     def _one_left(self) -> None:
         self._room.ring()
