@@ -84,6 +84,12 @@ class Stage:
         legs = [LegKey(row["id"], row["leg"]) for row in rows]
         await queueing.enqueue(self.db, WHO, await views.current_turn(self.db), legs)
 
+    async def wake(self, name: str) -> None:
+        """Let the date of a task come that tries or looks again, and hand it to the workers."""
+        await self.connection.execute("update task_instance set wake_at = bide_now() where id = $1", self.ids[name])
+        await queueing.wake(self.db, WHO, 10)
+        await self.queue(self.ids[name])
+
     async def row(self, name: str) -> asyncpg.Record:
         """Return the row of a task."""
         return await self.connection.fetchrow("select * from task_instance where id = $1", self.ids[name])

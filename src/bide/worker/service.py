@@ -21,6 +21,7 @@ from bide.store import legs, views
 from bide.store.children import Version, version_of
 from bide.store.jobs import JobType, NewJob
 from bide.store.legs import Started
+from bide.store.records import log_sizes
 from bide.store.rows import Leg as LegKey
 from bide.store.wake import Channel
 from bide.worker.answers import Answers
@@ -127,8 +128,9 @@ class Worker:
             try:
                 started = await legs.start(self._db, self._member.who, self._member.id, offered)
                 await self._learn({one.dag_version_id for one in started if one.dag_version_id is not None})
+                logged = await log_sizes(self._db, {one.id: one.try_number for one in started if not one.opens})
                 for one in started:
-                    self._run(one)
+                    self._run(one, logged.get(one.id, 0))
             finally:
                 self._starting.clear()
         return len(started) < len(offered)
@@ -211,12 +213,12 @@ class Worker:
                 del self._versions[next(iter(self._versions))]
             self._versions[number] = Known(version, policies)
 
-    def _run(self, started: Started) -> None:
+    def _run(self, started: Started, logged: int) -> None:
         known = self._versions.get(started.dag_version_id or 0)
         policy = RetryPolicy(retries=started.retries)
         if known is not None:
             policy = known.policies.get(started.task_id, policy)
-        leg = Leg(started, policy, self._given.log_limit_kb)
+        leg = Leg(started, policy, self._given.log_limit_kb, logged)
         if known is None:
             self._desk.refuse(leg, "Its run has no version of its DAG, so there is no code to run.")
             return
