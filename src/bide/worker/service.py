@@ -26,11 +26,11 @@ from bide.store.rows import Leg as LegKey
 from bide.store.wake import Channel
 from bide.worker.answers import Answers
 from bide.worker.comparison import Comparison
-from bide.worker.desk import KILLED_WITHIN_SEC, Desk
+from bide.worker.desk import Desk
 from bide.worker.leg import Leg
 from bide.worker.logs import LogWriter
 from bide.worker.outbox import MOST_AT_ONCE, Outbox
-from bide.worker.stable import Stable
+from bide.worker.stable import KILLED_WITHIN_SEC, Stable
 from bide.worker.warm import DEFAULT_CODE, Manner
 
 COMPARE_EVERY_SEC = 3.0
