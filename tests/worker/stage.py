@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -85,6 +86,12 @@ class Stage:
         legs = [LegKey(row["id"], row["leg"]) for row in rows]
         await queueing.enqueue(self.db, WHO, await views.current_turn(self.db), legs)
 
+    async def wake(self, name: str) -> None:
+        """Let the date of a task come that tries or looks again, and hand it to the workers."""
+        await self.connection.execute("update task_instance set wake_at = bide_now() where id = $1", self.ids[name])
+        await queueing.wake(self.db, WHO, 10)
+        await self.queue(self.ids[name])
+
     async def row(self, name: str) -> asyncpg.Record:
         """Return the row of a task."""
         return await self.connection.fetchrow("select * from task_instance where id = $1", self.ids[name])
@@ -164,6 +171,30 @@ class Stage:
                 if working.hurries:
                     stop()
                 await task
+
+    async def worker_process(self, **environ: str) -> asyncio.subprocess.Process:
+        """Start a worker in a process of its own, which is given its settings as a user gives them; wait until it is
+        there."""
+        worker = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tests.worker.program"),
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "BIDE_DATABASE_URL": self.url,
+                "BIDE_SECURITY__KEYS": KEY,
+                "BIDE_CORE__DAGS_DIR": str(self.folder),
+                "BIDE_WORKER__DRAIN_SEC": "0.1",
+                "BIDE_WORKER__GRACE_SEC": "0.3",
+                **environ,
+            },
+        )
+
+        async def is_registered() -> bool:
+            return bool(await self.connection.fetchval("select count(*) from job where pid = $1", worker.pid))
+
+        await eventually(is_registered, 20)
+        return worker
 
 
 @dataclass

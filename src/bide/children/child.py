@@ -70,8 +70,7 @@ def serve(order: RunLeg, dags: Mapping[str, Any], run_leg: RunLegFunction, port:
         # The task's code has forked, and its copy of the process came all the way back here.
         os._exit(0)
     if isinstance(outcome, Failed):
-        with suppress(Exception):
-            print((outcome.traceback or outcome.error).rstrip("\n"), file=sys.stderr)
+        print_failure(outcome)
     flush()
     again = before is not None and before == surroundings()
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -101,7 +100,15 @@ def say(port: SocketPort, outcome: Outcome, ended: Ended) -> None:
     try:
         port.say_ended(ended)
     except (TypeError, ValueError) as error:
-        port.say_ended(Ended(Failed(f"The outcome {type(outcome).__name__} could not be sent: {error}")))
+        failed = Failed(f"The outcome {type(outcome).__name__} could not be sent: {error}")
+        print_failure(failed)
+        port.say_ended(Ended(failed))
+
+
+def print_failure(failed: Failed) -> None:
+    """Leave in the log why the task failed."""
+    with suppress(Exception):
+        print((failed.traceback or failed.error).rstrip("\n"), file=sys.stderr, flush=True)
 
 
 def flush() -> None:

@@ -13,10 +13,8 @@ from bide.worker.child import Child
 from bide.worker.exits import OutOfMemory, exit_of, sentence
 from bide.worker.leg import Leg
 from bide.worker.outbox import Outbox
+from bide.worker.stable import KILLED_WITHIN_SEC
 from bide.worker.warm import WarmProcess
-
-KILLED_WITHIN_SEC = 5.0
-"""A process that was killed and has not ended by then is given up together with the one that it was forked from."""
 
 
 class Desk:

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 class Leg:
     """A leg that was started here. `stopping` says why it was taken away, once it was."""
 
-    def __init__(self, started: Started, policy: RetryPolicy, log_limit_kb: int) -> None:
+    def __init__(self, started: Started, policy: RetryPolicy, log_limit_kb: int, logged: int = 0) -> None:
+        """`logged` is the number of bytes that earlier legs of its try have written."""
         self.started = started
         self.key = LegKey(started.id, started.leg)
         self.policy = policy
         self.masker = Masker()
-        self.log = LegLog(started.id, started.try_number, started.leg, log_limit_kb, self.masker, opens=started.opens)
+        self.log = LegLog(started.id, started.try_number, started.leg, log_limit_kb, self.masker, logged)
         self.stopping: str | None = None
         self.warm: WarmProcess | None = None
         self.child: Child | None = None

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from bide.errors import DatabaseUnavailable
 from bide.process.masking import Masker
 from bide.store.database import Database
-from bide.store.records import NewChunk, append_log, log_size
+from bide.store.records import NewChunk, append_log
 
 log = logging.getLogger(__name__)
 
@@ -31,16 +31,15 @@ class LegLog:
     """The log of one leg, a part of the log of its try."""
 
     def __init__(
-        self, task_instance_id: int, try_number: int, leg: int, limit_kb: int, masker: Masker, *, opens: bool
+        self, task_instance_id: int, try_number: int, leg: int, limit_kb: int, masker: Masker, had: int = 0
     ) -> None:
-        """Where the leg `opens` its try nobody has written before it."""
+        """`had` is the number of bytes that earlier legs of the try have written."""
         self.task_instance_id = task_instance_id
         self.try_number = try_number
         self.leg = leg
         self.pending_bytes = 0
-        self.unmeasured = not opens
         self._limit_kb = limit_kb
-        self._room = limit_kb * 1024 * (END_SHARE - 1) // END_SHARE
+        self._room = max(0, limit_kb * 1024 * (END_SHARE - 1) // END_SHARE - had)
         self._end_room = limit_kb * 1024 // END_SHARE
         self._mask = masker
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -54,11 +53,6 @@ class LegLog:
     def is_full(self) -> bool:
         """Whether its writer has to wait."""
         return self.pending_bytes >= MOST_PENDING
-
-    def spend(self, size: int) -> None:
-        """Take off what earlier legs of the try have written."""
-        self.unmeasured = False
-        self._room = max(0, self._room - size)
 
     def write(self, data: bytes) -> None:
         """Take in what came through the pipe."""
@@ -139,8 +133,6 @@ class LogWriter:
         """Store what these legs have written so far. What fails is kept for the next time."""
         async with self._one_at_a_time:
             for leg_log in logs:
-                if leg_log.unmeasured and leg_log.pending_bytes:
-                    leg_log.spend(await log_size(self._db, leg_log.task_instance_id, leg_log.try_number))
                 self._unsent.extend(leg_log.taken())
             while self._unsent:
                 batch = self._batch()

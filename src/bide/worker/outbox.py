@@ -49,7 +49,7 @@ class Outbox:
         self._put = put
         self._unsaid: dict[LegKey, Said] = {}
         self._records: list[NewRecord] = []
-        self._one_at_a_time = asyncio.Lock()
+        self._one_at_a_time, self._one_record_at_a_time = asyncio.Lock(), asyncio.Lock()
 
     def __contains__(self, key: LegKey) -> bool:
         return key in self._unsaid
@@ -87,14 +87,16 @@ class Outbox:
 
     async def store_records(self) -> None:
         """Store what processes have used. It is worth less than an outcome, so it waits until there are several."""
-        records, self._records = self._records, []
-        try:
-            await record_legs(self._db, self.worker_id, records)
-        except DatabaseUnavailable:
-            self._records = records + self._records
-            raise
-        except Exception:
-            log.exception("What %d legs have used could not be stored.", len(records))
+        # Whoever waits for this waits for those that are on their way, too.
+        async with self._one_record_at_a_time:
+            records = list(self._records)
+            try:
+                await record_legs(self._db, self.worker_id, records)
+            except DatabaseUnavailable:
+                raise
+            except Exception:
+                log.exception("What %d legs have used could not be stored.", len(records))
+            del self._records[: len(records)]
 
     async def _say(self, batch: Sequence[Said]) -> list[LegKey]:
         """Say the verbs, and return the legs whose children are to be reported stopped."""
@@ -129,6 +131,8 @@ class Outbox:
     async def _fail_instead(self, said: Said, error: Exception) -> list[int]:
         log.error("The outcome of leg %s cannot be stored: %r", said.leg.key, error)
         outcome = Failed(f"The outcome {type(said.outcome).__name__} cannot be stored: {error}")
+        said.leg.log.note(outcome.error)
+        await self._logs.store([said.leg.log])
         try:
             return [row.id for row in await self._fail([Said(said.leg, outcome)])]
         except DatabaseUnavailable:

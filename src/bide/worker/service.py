@@ -21,15 +21,16 @@ from bide.store import legs, views
 from bide.store.children import Version, version_of
 from bide.store.jobs import JobType, NewJob
 from bide.store.legs import Started
+from bide.store.records import log_sizes
 from bide.store.rows import Leg as LegKey
 from bide.store.wake import Channel
 from bide.worker.answers import Answers
 from bide.worker.comparison import Comparison
-from bide.worker.desk import KILLED_WITHIN_SEC, Desk
+from bide.worker.desk import Desk
 from bide.worker.leg import Leg
 from bide.worker.logs import LogWriter
 from bide.worker.outbox import MOST_AT_ONCE, Outbox
-from bide.worker.stable import Stable
+from bide.worker.stable import KILLED_WITHIN_SEC, Stable
 from bide.worker.warm import Manner
 
 COMPARE_EVERY_SEC = 3.0
@@ -39,6 +40,7 @@ TIDY_EVERY_SEC = 1.0
 COMMIT_EVERY_SEC = 1.0
 GATHER_SEC = 0.002
 """Between two rounds of claiming, and of committing, under load: what comes in meanwhile shares a transaction."""
+MOST_UNSAID_PER_SLOT = 4
 MOST_VERSIONS = 1000
 
 
@@ -116,7 +118,7 @@ class Worker:
     async def step(self) -> bool:
         """Take up as many queued legs as there is room for; true if others have taken some of them."""
         room = self._given.slots - len(self._desk.legs)
-        if self._draining or room <= 0 or self._member is None:
+        if self._draining or self._is_crowded() or room <= 0 or self._member is None:
             return False
         async with self._claiming:
             offered = await views.offered(self._db, self._given.queues, room)
@@ -126,15 +128,18 @@ class Worker:
             try:
                 started = await legs.start(self._db, self._member.who, self._member.id, offered)
                 await self._learn({one.dag_version_id for one in started if one.dag_version_id is not None})
+                logged = await log_sizes(self._db, {one.id: one.try_number for one in started if not one.opens})
                 for one in started:
-                    self._run(one)
+                    self._run(one, logged.get(one.id, 0))
             finally:
                 self._starting.clear()
         return len(started) < len(offered)
 
     async def commit(self) -> bool:
         """Say how legs ended, and wake who goes on from there; true if there is more to say."""
-        kinds = await self._outbox.commit()
+        was_crowded, kinds = self._is_crowded(), await self._outbox.commit()
+        if was_crowded:
+            self._room.ring()
         if kinds is None:
             return False
         self._bells.ring(Channel.SCHEDULER)
@@ -208,12 +213,12 @@ class Worker:
                 del self._versions[next(iter(self._versions))]
             self._versions[number] = Known(version, policies)
 
-    def _run(self, started: Started) -> None:
+    def _run(self, started: Started, logged: int) -> None:
         known = self._versions.get(started.dag_version_id or 0)
         policy = RetryPolicy(retries=started.retries)
         if known is not None:
             policy = known.policies.get(started.task_id, policy)
-        leg = Leg(started, policy, self._given.log_limit_kb)
+        leg = Leg(started, policy, self._given.log_limit_kb, logged)
         if known is None:
             self._desk.refuse(leg, "Its run has no version of its DAG, so there is no code to run.")
             return
@@ -223,6 +228,10 @@ class Worker:
             self._desk.refuse(leg, f"No process can be started: {error}.")
             return
         self._desk.run(leg, warm)
+
+    def _is_crowded(self) -> bool:
+        """Whoever cannot say how legs ended takes up no more of them."""
+        return len(self._outbox) > MOST_UNSAID_PER_SLOT * self._given.slots
 
     def _one_left(self) -> None:
         self._room.ring()

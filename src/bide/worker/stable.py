@@ -7,6 +7,11 @@ from bide.store.children import Version
 from bide.worker.child import Desk
 from bide.worker.warm import Manner, WarmProcess
 
+KILLED_WITHIN_SEC = 5.0
+"""A process that was killed and has not ended by then is given up together with the one that it was forked from."""
+OUTDATED_SEC = 15.0
+"""How long a process is kept unused when there is one with a newer state of the same file."""
+
 
 class Stable:
     """Starts warm processes when they are needed, and ends those that nobody needs."""
@@ -14,7 +19,7 @@ class Stable:
     def __init__(self, manner: Manner, desk: Desk) -> None:
         self._manner = manner
         self._desk = desk
-        self._warm: dict[tuple[str, ...], WarmProcess] = {}
+        self._warm: dict[tuple[str, str], WarmProcess] = {}
         self._leaving: set[WarmProcess] = set()
 
     def process_for(self, version: Version) -> WarmProcess:
@@ -36,13 +41,22 @@ class Stable:
                 self._leaving.add(self._warm.pop(key))
             elif not warm.is_ready and now - warm.began_at > load_sec:
                 warm.is_too_slow(load_sec)
-            for child in list(warm.children.values()):
-                if child.leaving_since is not None and now - child.leaving_since > grace_sec:
+            for child in warm.children.values():
+                late_sec = 0.0 if child.leaving_since is None else now - child.leaving_since - grace_sec
+                if late_sec > KILLED_WITHIN_SEC:
+                    warm.kill_all()
+                elif late_sec > 0:
                     warm.kill(child)
-        unused = sorted((warm.used_at, key) for key, warm in self._warm.items() if not warm.is_used)
-        for place, (used_at, key) in enumerate(reversed(unused)):
-            if place >= most_unused or now - used_at > unused_sec:
-                self._end(key)
+        files, kept = set[str](), 0
+        for key, warm in sorted(self._warm.items(), key=lambda item: item[1].began_at, reverse=True):
+            is_newest = key[0] not in files
+            files.add(key[0])
+            if not warm.is_used:
+                kept += 1
+                unused_for_sec = now - warm.used_at
+                outdated = not is_newest and unused_for_sec > OUTDATED_SEC
+                if outdated or kept > most_unused or unused_for_sec > unused_sec:
+                    self._end(key)
 
     async def close(self) -> None:
         """End all of them with everything that they have begun, and wait until they are gone."""
@@ -51,14 +65,12 @@ class Stable:
         await asyncio.gather(*(warm.ended() for warm in self._leaving))
         self._leaving.clear()
 
-    def _end(self, key: tuple[str, ...]) -> None:
+    def _end(self, key: tuple[str, str]) -> None:
         warm = self._warm.pop(key)
         warm.end()
         self._leaving.add(warm)
 
 
-def state_of_file(version: Version) -> tuple[str, ...]:
+def state_of_file(version: Version) -> tuple[str, str]:
     """What versions have in common that may share a process: several DAGs may stand in one file."""
-    if version.fingerprint:
-        return version.fileloc, version.fingerprint
-    return str(version.id), version.source
+    return version.fileloc, version.fingerprint or version.source

@@ -88,7 +88,11 @@ class WarmProcess:
         if not self.is_ready:
             self.waiting.append(leg)
             return
-        child = self.idle.pop() if self.idle else self._fork()
+        try:
+            child = self.idle.pop() if self.idle else self._fork()
+        except OSError as error:
+            self._desk.cannot_run(leg, f"No process can be started: {error}.", "")
+            return
         child.run(leg)
 
     def rest(self, child: Child) -> None:
