@@ -36,7 +36,7 @@ MOST_SLOW = 16
 """Files that may be slow at the same time without being in the way; each may take all the memory it is allowed."""
 LOOK_AT_MOST_EVERY_SEC = 0.05
 WATCH_AGAIN_SEC = 1.0
-STORE_AT_LEAST_EVERY_SEC = 5.0
+STORE_AT_LEAST_EVERY_SEC, STORE_AT_MOST_EVERY_SEC = 5.0, 0.1
 
 
 class DagProcessor:
@@ -84,7 +84,7 @@ class DagProcessor:
         return [
             Chore("Looking for DAG files", self.look, self._mine.rescan_sec, self._look_bell, LOOK_AT_MOST_EVERY_SEC),
             Chore("Watching DAG files", watcher.watch, WATCH_AGAIN_SEC),
-            Chore("Storing plans", self.store, STORE_AT_LEAST_EVERY_SEC, self._store_bell),
+            Chore("Storing plans", self.store, STORE_AT_LEAST_EVERY_SEC, self._store_bell, STORE_AT_MOST_EVERY_SEC),
         ]
 
     async def begin(self, _member: Member) -> None:
