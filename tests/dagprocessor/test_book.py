@@ -48,7 +48,10 @@ def test_the_slow_ones_come_last_and_what_was_saved_just_now_first() -> None:
 def test_files_that_are_gone_are_told_also_those_that_only_the_database_knows() -> None:
     book = Book({"old": 1.0, "a": 1.0})
     assert look(book, a=ONE, b=ONE) == ["old"]
+    assert look(book, a=ONE, b=ONE) == ["old"]
+    book.forgotten(["old"])
     assert look(book, b=ONE) == ["a"]
+    book.forgotten(["a"])
     assert look(book, b=ONE) == []
     assert parse_all(book) == ["b"]
 
