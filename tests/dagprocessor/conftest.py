@@ -18,6 +18,7 @@ from tests.meta.tree import ROOT
 from tests.process.eventually import eventually
 
 LOADER = "tests.dagprocessor.loader"
+WITHIN_SEC = 30
 HEAD = f"from {LOADER} import dag  # bide\n"
 
 
@@ -75,14 +76,14 @@ class Bed:
             )
 
         try:
-            await eventually(as_said)
+            await eventually(as_said, WITHIN_SEC)
         except AssertionError:
             raise AssertionError(f"{await self.errors()} is not {errors}") from None
 
     async def becomes(self, look: Callable[[], Any], expected: object) -> None:
         """Wait until a look at the database shows this."""
         try:
-            await eventually(lambda: self._is(look, expected))
+            await eventually(lambda: self._is(look, expected), WITHIN_SEC)
         except AssertionError:
             raise AssertionError(f"{await look()} is not {expected}; errors: {await self.errors()}") from None
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bide.dagprocessor import watching
 from tests.dagprocessor.conftest import HEAD, Bed, dag_file
 from tests.process.eventually import eventually
 
@@ -54,6 +55,49 @@ async def test_a_saved_file_is_live_at_once(bed: Bed, at_work: AtWork) -> None:
         await bed.has(a=3)
         bed.write("new/folder/b.py", dag_file("b"))
         await bed.has(a=3, b=1)
+
+
+async def test_a_saved_file_is_found_where_the_system_does_not_tell_of_it(
+    bed: Bed, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WATCHFILES_FORCE_POLLING", "1")
+    async with at_work(rescan_sec=3600):
+        file = bed.write("a.py", dag_file("a"))
+        await bed.has(a=1)
+        # This way of watching knows only whole seconds.
+        beside = bed.write("beside", dag_file("a", description="new"))
+        os.utime(beside, (file.stat().st_mtime + 2,) * 2)
+        beside.rename(file)
+        await bed.has(a=2)
+
+
+async def test_a_saved_file_is_found_where_the_system_has_no_room_to_watch(
+    bed: Bed, at_work: AtWork, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refused(*_given: Any, **_settings: Any) -> Any:
+        raise OSError("OS file watch limit reached.")
+
+    monkeypatch.setattr(watching, "awatch", refused)
+    async with at_work(rescan_sec=3600):
+        bed.write("a.py", dag_file("a"))
+        await bed.has(a=1)
+        bed.write("a.py", dag_file("a", description="new"))
+        await bed.has(a=2)
+    assert "OS file watch limit reached.), so Bide looks for them twice a second" in caplog.text
+
+
+async def test_what_is_gone_is_forgotten_when_the_database_is_there_again(
+    bed: Bed, at_work: AtWork, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = bed.write("a.py", dag_file("a"))
+    async with at_work():
+        await bed.has(a=1)
+        await bed.connection.execute("alter table dag_file rename to away")
+        file.unlink()
+        bed.write("b.py", dag_file("b"))
+        await eventually(lambda: "Looking for DAG files failed" in caplog.text)
+        await bed.connection.execute("alter table away rename to dag_file")
+        await bed.has(b=1)
 
 
 async def test_what_nobody_tells_of_is_found_now_and_then(bed: Bed, at_work: AtWork) -> None:

@@ -4,6 +4,8 @@ A module with these functions is named on the command line of `bide.children.war
 the one that is used.
 """
 
+import os
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 
@@ -15,12 +17,34 @@ from bide.children.run import run_leg
 __all__ = ["Collected", "collect", "load", "prepare", "run_leg", "to_plan"]
 
 WHAT_FILES_IMPORT = ("bide.taskflow", "bide.operators", "bide.sensors")
+SAMPLE = """
+from datetime import UTC, datetime
+from bide import DAG, task
+from bide.operators.bash import BashOperator
+from bide.operators.empty import EmptyOperator
+
+with DAG("sample", schedule="@daily", start_date=datetime(2024, 1, 1, tzinfo=UTC)) as dag:
+    @task
+    def one():
+        return 1
+
+    [one(), BashOperator(task_id="two", bash_command="true")] >> EmptyOperator(task_id="three")
+"""
+SAMPLE_FOLDER = os.path.join(os.sep, "no", "folder", "of", "anybody")
+TIMES = 20
 
 
 def prepare() -> None:
-    """Import what most files need, before processes are forked."""
+    """Import what most files need, and do once what each of them does, before processes are forked.
+
+    What runs for the first time is slow, and what it changes in memory is copied for each process that runs it.
+    """
     for module in WHAT_FILES_IMPORT:
         import_module(module)
+    for _ in range(TIMES):
+        for dag in collect(os.path.join(SAMPLE_FOLDER, "sample.py"), SAMPLE_FOLDER, SAMPLE).dags.values():
+            to_plan(dag)
+    sys.path[:] = [path for path in sys.path if path != SAMPLE_FOLDER]
 
 
 def load(path: str, root: str, source: str) -> Mapping[str, DAG]:

@@ -27,7 +27,6 @@ from bide.children.channel import Channel
 from bide.children.reading import Reading
 from bide.children.warm import Warm, prepare_output
 from bide.errors import BideError
-from bide.model.check import check
 from bide.model.framing import FrameError
 from bide.model.messages import EXIT_CUT_OFF, Broken, Fork, Parsed, ParseFile, ToWarm
 from bide.model.plan import DagPlan
@@ -101,9 +100,7 @@ def plans_of(dags: Mapping[str, Any], code: Any) -> tuple[tuple[DagPlan, ...], B
     plans, refused = [], []
     for dag_id, dag in dags.items():
         try:
-            plan = code.to_plan(dag)
-            check(plan)
-            plans.append(plan)
+            plans.append(code.to_plan(dag))
         except BideError as error:
             refused.append(f"DAG {dag_id!r}: {error}")
         except Exception as error:

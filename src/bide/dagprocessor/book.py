@@ -44,19 +44,27 @@ class Book:
         self._numbers = count()
 
     def looked(self, found: Found, others: Mapping[str, Stamp | None], now: float) -> list[str]:
-        """Take in what a look has found, and return the files that are gone. Those that have changed wait now."""
+        """Take in what a look has found, and return the files that are gone. Those that have changed wait now.
+
+        Gone ones are told again until they are `forgotten`.
+        """
         for path, stamp in found.files.items():
             file = self._files.setdefault(path, File(path, seconds=self._seconds.get(path, 0.0)))
             if file.parsed != stamp or (self._others_changed(file, others) and not self._too_soon(file, now)):
                 file.urgent = self._has_looked
                 self.wants(path)
         self._has_looked = True
-        here = self._files.keys() | self._seconds.keys()
-        gone = [path for path in here - found.files.keys() if not _is_below(path, found.closed)]
+        known = self._files.keys() | self._seconds.keys()
+        gone = sorted(path for path in known - found.files.keys() if not _is_below(path, found.closed))
         for path in gone:
             self._files.pop(path, None)
+            self._seconds.setdefault(path, 0.0)
+        return gone
+
+    def forgotten(self, paths: Iterable[str]) -> None:
+        """The database does not know these files any more."""
+        for path in paths:
             self._seconds.pop(path, None)
-        return sorted(gone)
 
     def others(self) -> set[str]:
         """Name what DAG files read beside themselves."""

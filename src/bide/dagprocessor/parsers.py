@@ -20,7 +20,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from bide.dagprocessor.tail import Tail
-from bide.model.messages import Broken, Fork, Forked, FromWarm, Gone, Kill, Parsed, ParseFile, Stop
+from bide.model.messages import EXIT_CUT_OFF, Broken, Fork, Forked, FromWarm, Gone, Kill, Parsed, ParseFile, Stop
 from bide.process.channel import Channel
 from bide.process.spawn import DEFAULT_CODE, spawn
 
@@ -220,7 +220,9 @@ def _why_no_answer(parsing: _Parsing, gone: Gone | None, timeout_sec: float) -> 
     if gone.why:
         return f"The file could not be parsed: {gone.why}."
     if parsing.refused:
-        return f"The file has sent an answer in its own name, which is none: {parsing.refused}"
+        return f"What is told of the file is not what a DAG is made of: {parsing.refused}"
+    if gone.status == EXIT_CUT_OFF:
+        return "The file has closed descriptors that are not its own while it was imported; take that out."
     if gone.status < 0:
         hint = "; perhaps the machine has run out of memory" if -gone.status == signal.SIGKILL else ""
         return f"The file was ended by {signal.Signals(-gone.status).name} while it was imported{hint}."

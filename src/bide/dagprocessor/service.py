@@ -33,9 +33,10 @@ log = logging.getLogger(__name__)
 
 MOST_SLOW = 16
 """Files that may be slow at the same time without being in the way; each may take all the memory it is allowed."""
+NEWS = (Fate.NEW, Fate.CHANGED)
 LOOK_AT_MOST_EVERY_SEC = 0.05
 WATCH_AGAIN_SEC = 1.0
-STORE_AT_LEAST_EVERY_SEC = 5.0
+STORE_AT_LEAST_EVERY_SEC, STORE_AT_MOST_EVERY_SEC = 5.0, 0.1
 
 
 class DagProcessor:
@@ -83,7 +84,7 @@ class DagProcessor:
         return [
             Chore("Looking for DAG files", self.look, self._mine.rescan_sec, self._look_bell, LOOK_AT_MOST_EVERY_SEC),
             Chore("Watching DAG files", watcher.watch, WATCH_AGAIN_SEC),
-            Chore("Storing plans", self.store, STORE_AT_LEAST_EVERY_SEC, self._store_bell),
+            Chore("Storing plans", self.store, STORE_AT_LEAST_EVERY_SEC, self._store_bell, STORE_AT_MOST_EVERY_SEC),
         ]
 
     async def begin(self, _member: Member) -> None:
@@ -110,7 +111,9 @@ class DagProcessor:
         found, others = await asyncio.to_thread(lambda: (self._finder.look(), stamps(book.others())))
         now = time.monotonic()
         if gone := book.looked(found, others, now):
-            self._free(await plans.forget_files(self._db, gone))
+            freed = await plans.forget_files(self._db, gone)
+            book.forgotten(gone)
+            self._free(freed)
             self._bells.ring(Channel.SCHEDULER)
         if book.is_held_back(others, now):
             asyncio.get_running_loop().call_later(OTHERS_PAUSE_SEC, self._look_bell.ring)
@@ -131,7 +134,8 @@ class DagProcessor:
             self._note(path, stored)
         self._free(told.gone)
         self._want(told.again)
-        self._bells.ring(Channel.SCHEDULER)
+        if told.gone or any(one.outcome in NEWS for stored in told.stored.values() for one in stored):
+            self._bells.ring(Channel.SCHEDULER)
 
     def _fill(self) -> None:
         """Parse as many files as there is room for."""
@@ -193,7 +197,7 @@ class DagProcessor:
             if one.outcome is Fate.REFUSED:
                 self._contested[one.name].add(path)
                 log.warning("%s: the DAG %s is in %s already.", path, one.name, one.holder)
-            elif one.outcome in (Fate.NEW, Fate.CHANGED):
+            elif one.outcome in NEWS:
                 log.info("%s: the DAG %s is %s.", path, one.name, one.outcome.value)
 
     def _free(self, dag_ids: Iterable[str]) -> None:

@@ -126,8 +126,7 @@ class Storer:
     def _ready(self, result: Result, known: str | None) -> Ready:
         good, broken = _checked(result)
         state = _state_of(result)
-        texts = [encode_plan(plan).decode() for plan in good]
-        fingerprint = _digest([result.path, state, *texts])
+        fingerprint = _digest([result.path, state, *(text for _, text in good.values())])
         file = FoundFile(
             fileloc=result.path,
             known_hash=known,
@@ -140,9 +139,9 @@ class Storer:
         )
         dags = [
             self._found(result, plan, text, fingerprint, _digest([result.path, state, text]))
-            for plan, text in zip(good, texts, strict=True)
+            for plan, text in good.values()
         ]
-        return Ready(file, tuple(good), tuple(dags))
+        return Ready(file, tuple(plan for plan, _ in good.values()), tuple(dags))
 
     def _found(self, result: Result, plan: DagPlan, text: str, fingerprint: str, content_hash: str) -> FoundDag:
         paused = plan.is_paused_upon_creation
@@ -200,23 +199,24 @@ def _with_dates(dag: FoundDag, plan: DagPlan, known: Schedule) -> FoundDag:
     )
 
 
-def _checked(result: Result) -> tuple[list[DagPlan], Broken | None]:
-    """Check what a child has told: a file may have sent an answer in its own name."""
-    good: dict[str, DagPlan] = {}
+def _checked(result: Result) -> tuple[dict[str, tuple[DagPlan, str]], Broken | None]:
+    """Check what a child has told, for a file may have answered in its own name; return plans with their texts."""
+    good: dict[str, tuple[DagPlan, str]] = {}
     wrong = [result.parsed.broken.error] if result.parsed.broken else []
     for plan in result.parsed.plans:
         try:
             check(plan)
-            here = replace(plan, fileloc=result.path)
-            encode_plan(here)
-            if good.setdefault(plan.dag_id, here) is not here:
-                wrong.append(f"Two DAGs of the file have the id {plan.dag_id!r}; give each its own.")
+            text = encode_plan(replace(plan, fileloc=result.path)).decode()
         except PlanError as error:
             wrong.append(f"DAG {plan.dag_id[:100]!r}: {error}")
+            continue
+        if plan.dag_id in good:
+            wrong.append(f"Two DAGs of the file have the id {plan.dag_id!r}; give each its own.")
+        good.setdefault(plan.dag_id, (plan, text))
     if not wrong:
-        return list(good.values()), None
+        return good, None
     told = result.parsed.broken.traceback if result.parsed.broken else ""
-    return list(good.values()), Broken("\n".join(wrong), told)
+    return good, Broken("\n".join(wrong), told)
 
 
 def _state_of(result: Result) -> str:

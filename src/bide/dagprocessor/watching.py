@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 # Milliseconds: how long it is quiet before changes are told, and how long they are gathered at most.
 QUIET_MS, GATHER_MS = 20, 200
-POLL_MS = 400
+LOOK_EVERY_SEC = 0.5
 
 
 class Watcher:
@@ -20,7 +20,6 @@ class Watcher:
     def __init__(self, root: Path, changed: Callable[[], None]) -> None:
         self._root = root
         self._changed = changed
-        self._polls = False
 
     async def watch(self) -> None:
         """Call `changed` when something has changed; returns when there is nothing to watch any more."""
@@ -30,27 +29,20 @@ class Watcher:
         # What changed before there was somebody to see it.
         self._changed()
         try:
-            async for _ in awatch(
-                place,
-                step=QUIET_MS,
-                debounce=GATHER_MS,
-                poll_delay_ms=POLL_MS,
-                force_polling=self._polls or None,
-                ignore_permission_denied=True,
-            ):
+            async for _ in awatch(place, step=QUIET_MS, debounce=GATHER_MS, ignore_permission_denied=True):
                 self._changed()
                 if await asyncio.to_thread(self._place) != place:
                     return
         except OSError as error:
-            if self._polls:
-                raise
             log.warning(
-                "The system does not tell of changes in %s (%s), so Bide looks for them itself, which takes more time. "
-                "On Linux, raising fs.inotify.max_user_watches may help.",
+                "The system does not tell of changes in %s (%s), so Bide looks for them twice a second. "
+                "On Linux, raising fs.inotify.max_user_watches helps.",
                 place,
                 error,
             )
-            self._polls = True
+            while True:
+                await asyncio.sleep(LOOK_EVERY_SEC)
+                self._changed()
 
     def _place(self) -> Path | None:
         try:

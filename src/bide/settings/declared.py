@@ -46,9 +46,9 @@ def seconds_between_heartbeats(service: str) -> About:
     return limited(f"Seconds between heartbeats of a {service}; after 2.1 times this it counts as dead.", 0.1, 300)
 
 
-def processors_of_this_machine() -> int:
-    """Reading DAG files is all computing: more at once would be no faster."""
-    return os.cpu_count() or 1
+def processors_of_this_machine_and_one() -> int:
+    """Reading DAG files is all computing; one more is ready while another one comes or goes."""
+    return (os.cpu_count() or 1) + 1
 
 
 def slots_of_this_machine() -> int:
@@ -128,8 +128,8 @@ class DagProcessor(Section, frozen=True):
     """The service that reads DAG files."""
 
     parsing_processes: Annotated[
-        int, limited("How many DAG files are read at the same time.", 1, 1000, "1 per processor")
-    ] = msgspec.field(default_factory=processors_of_this_machine)
+        int, limited("How many DAG files are read at the same time.", 1, 1000, "1 more than processors")
+    ] = msgspec.field(default_factory=processors_of_this_machine_and_one)
     file_timeout_sec: Annotated[
         float, limited("Seconds that a DAG file may take to be imported, before it is stopped.", 0.1, 3600)
     ] = 30.0
