@@ -20,23 +20,20 @@ from bide.children.log import task_log
 from bide.children.outcomes import outcome_of, success
 from bide.exceptions import TaskFailed, TaskTerminated, TaskTimeout
 from bide.model.messages import RunLeg
-from bide.model.outcome import Failed, Outcome
+from bide.model.outcome import Outcome
 from bide.model.plan import Callback
 
 
 def run_leg(order: RunLeg, dag: DAG, port: Port) -> Outcome:
     """Run one leg, whatever the author's code does, and tell how it ended. Saving that is the worker's part."""
-    with task_log() as log, answering(port):
+    with task_log(), answering(port):
         try:
             with limited(order.try_time_left):
                 return _run(order, dag)
         except BaseException as error:
-            outcome = outcome_of(error)
+            return outcome_of(error)
         finally:
             set_current(None)
-        if isinstance(outcome, Failed):
-            log.error("%s", outcome.traceback or outcome.error)
-        return outcome
 
 
 def _run(order: RunLeg, dag: DAG) -> Outcome:
