@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from bide.authoring.context import Context, set_current
 from bide.authoring.dag import DAG
+from bide.authoring.instance import DagRun
 from bide.authoring.mapping import MappedOperator
 from bide.authoring.node import Node
 from bide.authoring.operator import BaseOperator
@@ -50,12 +51,13 @@ def _run(order: RunLeg, dag: DAG) -> Outcome:
 
 def prepare(order: RunLeg, dag: DAG) -> tuple[BaseOperator, Context]:
     """Make the operator of this leg, with the values of this run in its arguments."""
-    found = find_task(order, dag)
-    context = build_context(order, found)
+    found, dag_run = find_task(order, dag), DagRun(order.run)
+    params = params_of(found, dag_run.conf)
+    context = build_context(order, found, dag_run, params)
     set_current(context)
     task = instance_of(found, order, context)
     context["task"] = context["ti"].task = task
-    params_of(found, context["dag_run"]).validate()
+    params.validate()
     task.render_template_fields(context)
     return task, context
 
@@ -113,8 +115,8 @@ def run_callback(kind: Callback, order: RunLeg, dag: DAG, port: Port, reason: st
     """Call the functions of a task that somebody wants to be called after a try, with its context."""
     with task_log(), answering(port):
         try:
-            found = find_task(order, dag)
-            context = build_context(order, found)
+            found, dag_run = find_task(order, dag), DagRun(order.run)
+            context = build_context(order, found, dag_run, params_of(found, dag_run.conf))
             set_current(context)
             context["exception"] = context["reason"] = reason
             call_back(found, kind, context)
