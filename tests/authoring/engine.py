@@ -5,11 +5,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from bide.exceptions import EngineRefused
+from bide.errors import BideError
 from bide.model import messages as m
 from bide.model.states import TaskState
 
 At = tuple[str, str, str, int, str]
+
+
+class Refusal(BideError):
+    """The engine does not do what it is asked for."""
 
 
 @dataclass
@@ -78,7 +82,7 @@ class Engine:
         match question:
             case m.LaunchRun(dag_id=dag, run_id=run) if run is not None:
                 if dag not in self.dags:
-                    raise EngineRefused(f"There is no DAG {dag!r}.")
+                    raise Refusal(f"There is no DAG {dag!r}.")
                 if (dag, run) in self.runs:
                     return None
                 self.launched.append(question)

@@ -6,6 +6,35 @@ from tests.authoring.world import refusal
 
 DAG = [
     (
+        'with DAG("d", start_date=pendulum.datetime(9999, 12, 31, 23, tz="America/New_York")): ...',
+        1,
+        "DAG 'd': 9999-12-31 23:00:00-05:00 is no date in UTC.",
+    ),
+    ("DAG(5)", 1, "A DAG needs a dag_id: a name of its own, as a text."),
+    (
+        'with DAG("a b"): ...',
+        1,
+        "dag_id 'a b' must be made of letters, digits, '_', '-' and '.', and not of dots alone.",
+    ),
+    (
+        'with DAG("d", schedule=CronTriggerTimetable("@daily", timezone="Mars")): ...',
+        1,
+        "'Mars' is no time zone with a name, such as 'Europe/Berlin'.",
+    ),
+    (
+        'with DAG("d", schedule=CronTriggerTimetable("@daily", timezone="UTC", interval=timedelta(1))): ...',
+        1,
+        "CronTriggerTimetable takes a cron line and a time zone; interval and run_immediately do not work yet.",
+    ),
+    (
+        'with DAG("d", default_args=[1]): ...',
+        1,
+        "DAG 'd': default_args is a list; it must be a dict with texts as its keys.",
+    ),
+    ('with DAG("d", tags=[1]): ...', 1, "DAG 'd': tags must be a list of texts."),
+    ('with DAG("d", deadline=1): ...', 1, "DAG 'd': deadline cannot be used: use dagrun_timeout instead."),
+    ("Asset()", 1, "An Asset needs a name or a uri."),
+    (
         'with DAG("d", schedule="0 25 * * *"): ...',
         1,
         "schedule '0 25 * * *' is no cron line (Bad hour); write '@daily', a cron line such as '30 "
@@ -304,6 +333,9 @@ FILE = [
 ]
 
 
-@pytest.mark.parametrize(("body", "line", "sentence"), [*DAG, *MAPPING, *FILE])
+MISTAKES = [*DAG, *MAPPING, *FILE]
+
+
+@pytest.mark.parametrize(("body", "line", "sentence"), MISTAKES, ids=[sentence for _, _, sentence in MISTAKES])
 def test_a_mistake_is_told_with_its_line_and_what_to_do(body: str, line: int, sentence: str) -> None:
     assert refusal(body) == (line, sentence)

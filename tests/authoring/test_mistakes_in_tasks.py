@@ -8,6 +8,83 @@ TASK = [
     (
         """
         with DAG("d"):
+            EmptyOperator(task_id="a", retry_delay=-5)
+        """,
+        2,
+        "Task 'a': retry_delay is -1 day, 23:59:55; it must not be negative.",
+    ),
+    (
+        """
+        with DAG("d"):
+            EmptyOperator(task_id="a", retries=10**9)
+        """,
+        2,
+        "Task 'a': retries is 1000000000; it must lie between 0 and 1000000.",
+    ),
+    (
+        """
+        with DAG("d"):
+            EmptyOperator(task_id="a", params={"n": Param(1, type="string")})
+        """,
+        2,
+        "Task 'a': the default of param 'n' does not fit its own schema: 1 is not of type 'string'.",
+    ),
+    (
+        """
+        with DAG("d"):
+            EmptyOperator(task_id="a", params=["n"])
+        """,
+        2,
+        "Task 'a': params is a list; it must be a dict with texts as its keys.",
+    ),
+    (
+        """
+        with DAG("d"):
+            EmptyOperator(task_id="a", depends_on_past="yes")
+        """,
+        2,
+        "Task 'a': depends_on_past is a str; it must be True or False.",
+    ),
+    (
+        """
+        with DAG("d"):
+            @task
+            async def f(): ...
+        """,
+        2,
+        "f() is async, and tasks are not; call asyncio.run() in a plain function.",
+    ),
+    (
+        """
+        with DAG("d"):
+            @task(3)
+            def f(): ...
+        """,
+        2,
+        "@task stands above a function; other arguments are given by name, as in @task(retries=3).",
+    ),
+    (
+        """
+        with DAG("d"):
+            @task(retires=3)
+            def f(): ...
+        """,
+        2,
+        "@task has no argument 'retires'; did you mean 'retries'?",
+    ),
+    (
+        """
+        with DAG("d"):
+            a = EmptyOperator(task_id="a")
+        with DAG("e") as e:
+            a.dag = e
+        """,
+        4,
+        "Task 'a': it is in DAG 'd' and cannot be put into 'e' too.",
+    ),
+    (
+        """
+        with DAG("d"):
             EmptyOperator(task_id="a")
             EmptyOperator(task_id="a")
         """,
@@ -308,6 +385,9 @@ ORDER = [
 ]
 
 
-@pytest.mark.parametrize(("body", "line", "sentence"), [*TASK, *ORDER])
+MISTAKES = [*TASK, *ORDER]
+
+
+@pytest.mark.parametrize(("body", "line", "sentence"), MISTAKES, ids=[sentence for _, _, sentence in MISTAKES])
 def test_a_mistake_is_told_with_its_line_and_what_to_do(body: str, line: int, sentence: str) -> None:
     assert refusal(body) == (line, sentence)

@@ -26,6 +26,7 @@ from tests.authoring.engine import Engine
 
 NOW = datetime(2026, 3, 2, 7, 30, tzinfo=UTC)
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
+RUN_ID = "scheduled__2026-03-01"
 ROOT, PATH = "/dags", "/dags/example.py"
 _MOST_LOOKS = 20
 
@@ -54,7 +55,7 @@ def facts(dag: DAG, **known: Any) -> RunFacts:
     return RunFacts(
         **{
             "dag_id": dag.dag_id,
-            "run_id": "scheduled__2026-03-01",
+            "run_id": RUN_ID,
             "run_type": "scheduled",
             "logical_date": DAY,
             "data_interval_start": DAY,
@@ -136,8 +137,7 @@ class Walk:
 
     def value(self, task_id: str, map_index: int = -1, key: str = "return_value") -> Any:
         """Return an XCom that a task has left."""
-        run_id = facts(self.dag, **self.known).run_id
-        return VALUES.decode(self.engine.xcoms[self.dag.dag_id, run_id, task_id, map_index, key])
+        return VALUES.decode(self.engine.xcoms[self.dag.dag_id, RUN_ID, task_id, map_index, key])
 
     def _visit(self, task: TaskPlan) -> list[TaskState]:
         if task.task_id in self.skipped:

@@ -1,5 +1,6 @@
 """A leg ends in exactly one outcome, whatever the author's code does."""
 
+import logging
 import os
 import re
 import signal
@@ -350,19 +351,23 @@ def test_everything_a_task_says_is_in_its_log(capfd: pytest.CaptureFixture[str])
         "import logging, warnings\n"
         "logging.getLogger('bide.task').info('one')\n"
         "logging.getLogger('some.library').warning('two %s', 2)\n"
-        "print('three')\n"
-        "raise ValueError('four')"
+        "logging.getLogger().error('three\\nlines', exc_info=ValueError('four'))\n"
+        "print('five')"
     )
     out, err = capfd.readouterr()
-    assert out == "three\n"
+    assert out == "five\n"
     stamp = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}"
-    assert re.match(rf"{stamp} INFO     one\n{stamp} WARNING  two 2\n{stamp} ERROR    Traceback", err)
-    assert err.endswith("ValueError: four\n")
+    assert re.match(
+        rf"{stamp} INFO     one\n{stamp} WARNING  two 2\n{stamp} ERROR    three\nlines\nValueError: four\n", err
+    )
 
 
 def test_a_process_is_as_before_when_its_leg_has_ended(capfd: pytest.CaptureFixture[str]) -> None:
-    import_path = list(sys.path)
+    root, own = logging.getLogger(), logging.StreamHandler(sys.stderr)
+    root.addHandler(own)
+    before = (list(root.handlers), root.level)
     dag = dag_in(TASK.format("return 1"))
     run_leg(order_for(dag, "t"), dag, Engine())
-    assert capfd.readouterr().err.count("\n") == 1
-    assert [path for path in sys.path if path not in import_path] in ([], ["/dags"])
+    assert (list(root.handlers), root.level) == before
+    root.removeHandler(own)
+    assert capfd.readouterr().err.count("Returned value") == 1

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TOPS = ("src", "tests", "benchmarks", "docs", ".ci")
+TOPS = ("src", "tests", "benchmarks", "docs", "examples", ".ci")
 BUILT = {"__pycache__", "out"}
 
 

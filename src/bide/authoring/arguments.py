@@ -116,7 +116,7 @@ RULES: dict[str, tuple[Any, checks.Check]] = {
     "executor": (None, _MAYBE_TEXT),
     "max_active_tis_per_dag": (None, _MAYBE_LIMIT),
     "max_active_tis_per_dagrun": (None, _MAYBE_LIMIT),
-    "params": (None, lambda name, given: MappingProxyType(checks.a_dict(name, dict(given or {})))),
+    "params": (None, lambda name, given: MappingProxyType(checks.a_dict(name, given))),
     "do_xcom_push": (True, checks.yes_or_no),
     "multiple_outputs": (False, checks.yes_or_no),
     "inlets": (None, _ASSETS),

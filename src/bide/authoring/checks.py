@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -107,10 +107,12 @@ def listed(name: str, given: Any) -> list[Any]:
 
 
 def a_dict(name: str, given: Any) -> dict[str, Any]:
-    """Take a dict with texts as its keys."""
-    if not isinstance(given, dict) or not all(isinstance(key, str) for key in given):
+    """Take a dict with texts as its keys; None is an empty one."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         raise Wrong(f"{name} is {kind_of(given)}; it must be a dict with texts as its keys.")
-    return given
+    return dict(given)
 
 
 def anything(name: str, given: Any) -> Any:

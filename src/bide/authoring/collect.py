@@ -55,6 +55,8 @@ def collect(path: str, root: str, source: str) -> Collected:
             for task in seen.tasks:
                 _refuse_homeless(task)
             dags = _named([*seen.dags, *(value for value in vars(module).values() if isinstance(value, DAG))])
+        except MemoryError:  # to tell more would take memory
+            raise
         except BaseException as error:
             modules = imported(root, before, error) - {path}
             raise FileBroken(f"{_place(error, path)}{_sentence(error)}", _trace(error), modules) from None

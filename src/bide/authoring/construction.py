@@ -130,7 +130,8 @@ def refuse_unknown(cls: type, given: Iterable[str]) -> None:
     known = taken_by(cls).names
     for name in given:
         if name not in known:
-            raise mistake(f"{cls.__name__} has no argument {name!r}{meant(name, known)}")
+            called = getattr(cls, "custom_operator_name", None) or cls.__name__
+            raise mistake(f"{called} has no argument {name!r}{meant(name, known)}")
 
 
 def meant(name: str, known: Iterable[str]) -> str:

@@ -73,8 +73,12 @@ class LazyContext(dict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name in self._later:
-            self[name] = self._later.pop(name)()
+            self[name] = self._later[name]()
         return super().__getitem__(name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._later.pop(name, None)
+        super().__setitem__(name, value)
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return a value, or the default."""

@@ -57,11 +57,12 @@ class DAG:
             raise mistake("A DAG needs a dag_id: a name of its own, as a text.")
         self.dag_id = dag_id
         arguments: dict[str, Any] = {**given}
+        defaults = self.checked("default_args", arguments.get("default_args"))
         for name in ("start_date", "end_date"):
-            arguments[name] = arguments.get(name) or (arguments.get("default_args") or {}).get(name)
+            arguments[name] = arguments.get(name) or defaults.get(name)
         for name, (default, _) in DAG_RULES.items():
             setattr(self, name, self.checked(name, arguments.get(name, default)))
-        self.params = ParamsDict(arguments.get("params"))
+        self.params = ParamsDict(self.checked("params", arguments.get("params")))
         self.params.refuse_bad_defaults(f"DAG {dag_id!r}")
         self.zone = "UTC" if self.timezone is None else zone_name(self.timezone)
         self.schedule = schedule_plan(arguments.get("schedule"), self.timezone)

@@ -27,6 +27,8 @@ class TaskFunction(Generic[P]):
     ) -> None:
         if not callable(function):
             raise mistake("@task stands above a function; other arguments are given by name, as in @task(retries=3).")
+        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+            raise mistake(f"{function.__name__}() is async, and tasks are not; call asyncio.run() in a plain function.")
         refuse_unknown(operator_class, given)
         self.operator_class: Any = operator_class
         self.function = function

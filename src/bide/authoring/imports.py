@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from types import ModuleType
 
 DAG_FILES = "bide_dags"
 """The package that DAG files themselves seem to be in, so that they hide no module of the same name."""
@@ -35,29 +34,32 @@ def importing_from(root: str) -> Iterator[None]:
 
 def imported(root: str, before: Iterable[str], error: BaseException | None = None) -> set[str]:
     """List the files below a root that were imported since, and those that an error came from."""
-    new = [module for name, module in list(sys.modules.items()) if name not in set(before)]
-    files = {file for module in new if (file := getattr(module, "__file__", None)) and _is_below(root, module)}
+    new = _below(root) - set(before)
+    files = {file for name in new if (file := getattr(sys.modules[name], "__file__", None))}
     passed = traceback.walk_tb(error.__traceback__) if error is not None else ()
-    return files | {file for frame, _ in passed if _lies_below(root, file := frame.f_code.co_filename)}
+    return files | {file for frame, _ in passed if _lies_in(_inside(root), file := frame.f_code.co_filename)}
 
 
 def _forget(root: str) -> None:
-    # All are found before any is forgotten: folders without a file ask for the package that they lie in.
-    below = [name for name, module in list(sys.modules.items()) if _is_below(root, module)]
-    for name in below:
+    for name in _below(root):
         if not name.startswith(f"{DAG_FILES}."):
             del sys.modules[name]
 
 
-def _is_below(root: str, module: ModuleType) -> bool:
-    if module.__name__ == "__main__":
-        return False
-    # Folders without an __init__.py are modules without a file.
-    file = getattr(module, "__file__", None)
-    places = [file] if file else list(getattr(module, "__path__", ()))
-    return any(_lies_below(root, place) for place in places if isinstance(place, str))
+def _below(root: str) -> set[str]:
+    """List the modules below a root. Folders without an __init__.py are modules too, without a file."""
+    inside, found = _inside(root), set()
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        places = (file,) if file else getattr(module, "__path__", ())
+        if any(_lies_in(inside, place) for place in places) and name != "__main__":
+            found.add(name)
+    return found
 
 
-def _lies_below(root: str, place: str) -> bool:
-    path = Path(place)
-    return Path(root) in path.parents and "site-packages" not in path.parts
+def _inside(root: str) -> str:
+    return os.path.join(root, "")
+
+
+def _lies_in(inside: str, place: object) -> bool:
+    return isinstance(place, str) and place.startswith(inside) and f"{os.sep}site-packages{os.sep}" not in place

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pendulum
@@ -38,15 +39,47 @@ class DagRun:
     """One run of a DAG. `conf` is what somebody has said about this run."""
 
     def __init__(self, facts: RunFacts) -> None:
+        self._facts = facts
         self.dag_id = facts.dag_id
         self.run_id = facts.run_id
         self.run_type = facts.run_type
-        self.logical_date = pendulum_date(facts.logical_date)
-        self.data_interval_start = pendulum_date(facts.data_interval_start)
-        self.data_interval_end = pendulum_date(facts.data_interval_end)
-        self.start_date = pendulum_date(facts.start_date)
-        self.end_date = pendulum_date(facts.end_date)
-        self.conf: dict[str, Any] = {} if facts.conf is None else VALUES.decode(facts.conf) or {}
+
+    @cached_property
+    def conf(self) -> dict[str, Any]:
+        """What somebody has said about this run; empty if that is nothing."""
+        return {} if self._facts.conf is None else VALUES.decode(self._facts.conf) or {}
+
+    # Most tasks look at none of these dates, and making them takes longer than the rest.
+
+    @cached_property
+    def logical_date(self) -> DateTime | None:
+        """The date that the run stands for."""
+        return pendulum_date(self._facts.logical_date)
+
+    @cached_property
+    def data_interval_start(self) -> DateTime | None:
+        """Where the stretch of time begins that the run is about."""
+        return pendulum_date(self._facts.data_interval_start)
+
+    @cached_property
+    def data_interval_end(self) -> DateTime | None:
+        """Where that stretch of time ends."""
+        return pendulum_date(self._facts.data_interval_end)
+
+    @cached_property
+    def start_date(self) -> DateTime | None:
+        """When the run began."""
+        return pendulum_date(self._facts.start_date)
+
+    @cached_property
+    def end_date(self) -> DateTime | None:
+        """When the run ended."""
+        return pendulum_date(self._facts.end_date)
+
+    @property
+    def has_logical_date(self) -> bool:
+        """Whether it stands for a date; one that was launched by hand need not."""
+        return self._facts.logical_date is not None
 
     def __repr__(self) -> str:
         return f"<DagRun {self.dag_id} {self.run_id}>"
@@ -64,12 +97,21 @@ class RuntimeTaskInstance:
         self.map_index = order.map_index
         self.try_number = order.try_number
         self.max_tries = order.max_tries
-        self.logical_date = dag_run.logical_date
-        self.start_date = cast("DateTime", pendulum_date(order.now))
+        self._started = order.now
         self.sensor_time_left = order.sensor_time_left
         self.state = TaskState.RUNNING
         self.context: Context = {}
         self.skipped: list[str] | None = None
+
+    @cached_property
+    def start_date(self) -> DateTime:
+        """When this leg began."""
+        return pendulum.instance(self._started)
+
+    @property
+    def logical_date(self) -> DateTime | None:
+        """The date that the run stands for."""
+        return self.dag_run.logical_date
 
     @property
     def log(self) -> logging.Logger:

@@ -173,6 +173,11 @@ class Node(Relatable, metaclass=OperatorMeta):
         dag.add_task(self)
         self._dag = dag
 
+    @property
+    def dag_id(self) -> str:
+        """The id of its DAG."""
+        return self.dag.dag_id
+
     def has_dag(self) -> bool:
         """Tell whether it is in a DAG already."""
         return self._dag is not None

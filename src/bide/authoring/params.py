@@ -10,7 +10,7 @@ from typing import Any
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError, ValidationError
 
-from bide.authoring.place import mistake
+from bide.authoring.place import Place, mistake
 from bide.exceptions import ParamsRefused
 
 NOTHING: Any = object()
@@ -121,9 +121,9 @@ class ParamsDict(MutableMapping[str, Any]):
                 raise ParamsRefused(f"Param {name!r} is not right: {problem}.")
         return self.dump()
 
-    def refuse_bad_defaults(self, owner: str) -> None:
+    def refuse_bad_defaults(self, owner: str, place: Place | None = None) -> None:
         """Refuse defaults that do not fit their own schema."""
         for name, param in self._params.items():
             problem = param.problem() if param.has_value else None
             if problem:
-                raise mistake(f"{owner}: the default of param {name!r} does not fit its own schema: {problem}.")
+                raise mistake(f"{owner}: the default of param {name!r} does not fit its own schema: {problem}.", place)

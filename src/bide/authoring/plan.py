@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from bide.authoring.arguments import RULES
 from bide.authoring.asset import asset_name
 from bide.authoring.checks import duration
-from bide.authoring.construction import meant, taken_by
+from bide.authoring.construction import taken_by
 from bide.authoring.dag import DAG
 from bide.authoring.group import TaskGroup
 from bide.authoring.mapping import MappedOperator
 from bide.authoring.node import Node
 from bide.authoring.operator import BaseOperator
-from bide.authoring.params import Param
+from bide.authoring.params import Param, ParamsDict
 from bide.authoring.place import mistake
 from bide.authoring.sensor import BaseSensorOperator
 from bide.authoring.values import in_utc
@@ -27,6 +28,9 @@ from bide.model.retry import RetryPolicy
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+_ALMOST = 0.8
+"""How near a misspelt word is to the right one, where an unknown word may be right as well."""
 
 CALLBACKS = {
     Callback.EXECUTE: "on_execute_callback",
@@ -84,6 +88,7 @@ def _task_plan(task: Node) -> TaskPlan:
     except PlanError as error:
         raise task.mistake(str(error), task.place) from None
     _refuse_own_dates(task)
+    ParamsDict(task.params).refuse_bad_defaults(f"Task {task.task_id!r}", task.place)
     sensor = issubclass(_class(task), BaseSensorOperator)
     return TaskPlan(
         task_id=task.task_id,
@@ -185,10 +190,12 @@ def _most_runs(dag: DAG) -> int:
 def _refuse_odd_defaults(dag: DAG) -> None:
     """Refuse a misspelt default argument. Others that no operator here takes do no harm: they are often shared."""
     known = set().union(*(taken_by(_class(task)).names for task in dag.tasks))
-    for name in dag.default_args:
-        hint = meant(name, known | set(RULES))
-        if name not in known and name not in RULES and hint != ".":
-            raise mistake(f"DAG {dag.dag_id!r}: no task takes {name!r} from default_args{hint}", dag.place)
+    known |= set(RULES)
+    for name in dag.default_args.keys() - known:
+        for near in get_close_matches(name, known, n=1, cutoff=_ALMOST):
+            raise mistake(
+                f"DAG {dag.dag_id!r}: no task takes {name!r} from default_args; did you mean {near!r}?", dag.place
+            )
 
 
 def _refuse_unmet_params(dag: DAG) -> None:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
 from typing import Any, Protocol
 
+from bide.errors import BideError
 from bide.exceptions import EngineRefused
 from bide.model.messages import Ask
 
 
 class Port(Protocol):
-    """Answers the questions of a leg. Whoever runs legs brings one."""
+    """Answers the questions of a leg, from whichever thread they come. Whoever runs legs brings one."""
 
     def ask(self, question: Ask) -> Any:
-        """Return the answer, or raise `EngineRefused` with a sentence for the task's author."""
+        """Return the answer, or raise a BideError with a sentence for the task's author."""
 
 
-# Not a context variable: threads that a task starts may ask too, one at a time.
+# Not a context variable: threads that a task starts may ask too.
 _open: list[Port] = []
-_turn = Lock()
 
 
 @contextmanager
@@ -40,5 +39,8 @@ def ask(question: Ask) -> Any:
             "Variables, connections and XComs are known only while a task runs, not while its file is read. "
             "Ask for them within a task, or in a template such as {{ var.value.name }}."
         )
-    with _turn:
+    try:
         return _open[-1].ask(question)
+    except BideError as error:
+        # Authors catch what tasks raise, and this is raised in a task.
+        raise EngineRefused(str(error)) from None

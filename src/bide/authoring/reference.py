@@ -33,7 +33,7 @@ class LiteralValue(Reference):
         return self.value
 
 
-def literal(value: Any) -> LiteralValue:
+def literal(value: Any) -> Any:
     """Keep a value from being rendered: neither as a template nor as the name of a file with one."""
     return LiteralValue(value)
 

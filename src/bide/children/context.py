@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
 
+from pendulum import DateTime
+
 from bide.authoring import macros
 from bide.authoring.accessors import ConnectionAccessor, VariableAccessor
 from bide.authoring.context import Context, LazyContext
@@ -17,24 +19,19 @@ from bide.model.messages import RunLeg
 from bide.model.states import RunState
 
 
-def build_context(order: RunLeg, task: Node) -> Context:
-    """Gather what a task may know. What must be fetched from the engine is fetched when it is asked for."""
-    dag_run = DagRun(order.run)
+def build_context(order: RunLeg, task: Node, dag_run: DagRun, params: ParamsDict) -> Context:
+    """Gather what a task may know. What takes time is made, or asked of the engine, when somebody wants it."""
     ti = RuntimeTaskInstance(order, cast(BaseOperator, task), dag_run)
     known: dict[str, Any] = {
         "conn": ConnectionAccessor(),
         "dag": task.dag,
         "dag_run": dag_run,
-        "data_interval_end": dag_run.data_interval_end,
-        "data_interval_start": dag_run.data_interval_start,
         "inlets": list(task.inlets or ()),
-        "logical_date": dag_run.logical_date,
         "macros": macros,
         "map_index_template": task.map_index_template,
         "outlets": list(task.outlets or ()),
-        "params": params_of(task, dag_run).dump(),
+        "params": params.dump(),
         "run_id": dag_run.run_id,
-        "start_date": ti.start_date,
         "task": task,
         "task_instance": ti,
         "task_instance_key_str": ti.key,
@@ -42,32 +39,39 @@ def build_context(order: RunLeg, task: Node) -> Context:
         "ti": ti,
         "try_number": ti.try_number,
         "var": VariableAccessor(),
-        **_dates(dag_run),
     }
-    context = cast(Context, LazyContext(known, _of_previous_run(ti)))
+    later: dict[str, Callable[[], Any]] = {
+        "data_interval_end": lambda: dag_run.data_interval_end,
+        "data_interval_start": lambda: dag_run.data_interval_start,
+        "logical_date": lambda: dag_run.logical_date,
+        "start_date": lambda: ti.start_date,
+        **_of_previous_run(ti),
+    }
+    if dag_run.has_logical_date:
+        later |= _of_date(dag_run)
+    context = cast(Context, LazyContext(known, later))
     ti.context = context
     return context
 
 
-def params_of(task: Node, dag_run: DagRun) -> ParamsDict:
+def params_of(task: Node, conf: dict[str, Any]) -> ParamsDict:
     """Gather the params of the DAG, those of the task, and what somebody has said about this run."""
     params = ParamsDict(task.dag.params)
     params.update(ParamsDict(task.params).params())
-    params.update(dag_run.conf)
+    params.update(conf)
     return params
 
 
-def _dates(dag_run: DagRun) -> dict[str, Any]:
-    date = dag_run.logical_date
-    if date is None:
-        return {}
-    ds, ts = date.strftime("%Y-%m-%d"), date.isoformat()
+def _of_date(dag_run: DagRun) -> dict[str, Callable[[], str]]:
+    def date() -> DateTime:
+        return cast(DateTime, dag_run.logical_date)
+
     return {
-        "ds": ds,
-        "ds_nodash": ds.replace("-", ""),
-        "ts": ts,
-        "ts_nodash": date.strftime("%Y%m%dT%H%M%S"),
-        "ts_nodash_with_tz": ts.replace("-", "").replace(":", ""),
+        "ds": lambda: date().strftime("%Y-%m-%d"),
+        "ds_nodash": lambda: date().strftime("%Y%m%d"),
+        "ts": lambda: date().isoformat(),
+        "ts_nodash": lambda: date().strftime("%Y%m%dT%H%M%S"),
+        "ts_nodash_with_tz": lambda: date().isoformat().replace("-", "").replace(":", ""),
     }
 
 

@@ -32,15 +32,16 @@ class _ToStandardError(logging.Handler):
 
 
 @contextmanager
-def task_log() -> Iterator[logging.Logger]:
-    """Let everything that is logged meanwhile appear in the task's log, also what libraries say."""
+def task_log() -> Iterator[None]:
+    """Let everything that is logged meanwhile appear in the task's log, also what libraries say, and only once."""
     root, handler = logging.getLogger(), _ToStandardError()
     handler.setFormatter(_Lines())
-    level = root.level
-    root.addHandler(handler)
+    handlers, level = list(root.handlers), root.level
+    # Whatever else writes to the terminal would write the same lines again; files of the author's own go on.
+    root.handlers = [*(each for each in handlers if type(each) is not logging.StreamHandler), handler]
     root.setLevel(_LEVEL)
     try:
-        yield logging.getLogger("bide.task")
+        yield
     finally:
-        root.removeHandler(handler)
+        root.handlers = handlers
         root.setLevel(level)

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from bide.authoring.context import Context, set_current
 from bide.authoring.dag import DAG
+from bide.authoring.instance import DagRun
 from bide.authoring.mapping import MappedOperator
 from bide.authoring.node import Node
 from bide.authoring.operator import BaseOperator
@@ -20,23 +21,20 @@ from bide.children.log import task_log
 from bide.children.outcomes import outcome_of, success
 from bide.exceptions import TaskFailed, TaskTerminated, TaskTimeout
 from bide.model.messages import RunLeg
-from bide.model.outcome import Failed, Outcome
+from bide.model.outcome import Outcome
 from bide.model.plan import Callback
 
 
 def run_leg(order: RunLeg, dag: DAG, port: Port) -> Outcome:
     """Run one leg, whatever the author's code does, and tell how it ended. Saving that is the worker's part."""
-    with task_log() as log, answering(port):
+    with task_log(), answering(port):
         try:
             with limited(order.try_time_left):
                 return _run(order, dag)
         except BaseException as error:
-            outcome = outcome_of(error)
+            return outcome_of(error)
         finally:
             set_current(None)
-        if isinstance(outcome, Failed):
-            log.error("%s", outcome.traceback or outcome.error)
-        return outcome
 
 
 def _run(order: RunLeg, dag: DAG) -> Outcome:
@@ -53,12 +51,13 @@ def _run(order: RunLeg, dag: DAG) -> Outcome:
 
 def prepare(order: RunLeg, dag: DAG) -> tuple[BaseOperator, Context]:
     """Make the operator of this leg, with the values of this run in its arguments."""
-    found = find_task(order, dag)
-    context = build_context(order, found)
+    found, dag_run = find_task(order, dag), DagRun(order.run)
+    params = params_of(found, dag_run.conf)
+    context = build_context(order, found, dag_run, params)
     set_current(context)
     task = instance_of(found, order, context)
     context["task"] = context["ti"].task = task
-    params_of(found, context["dag_run"]).validate()
+    params.validate()
     task.render_template_fields(context)
     return task, context
 
@@ -116,8 +115,8 @@ def run_callback(kind: Callback, order: RunLeg, dag: DAG, port: Port, reason: st
     """Call the functions of a task that somebody wants to be called after a try, with its context."""
     with task_log(), answering(port):
         try:
-            found = find_task(order, dag)
-            context = build_context(order, found)
+            found, dag_run = find_task(order, dag), DagRun(order.run)
+            context = build_context(order, found, dag_run, params_of(found, dag_run.conf))
             set_current(context)
             context["exception"] = context["reason"] = reason
             call_back(found, kind, context)
