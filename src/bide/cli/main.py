@@ -2,20 +2,43 @@
 
 import os
 import sys
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from bide import __version__
-from bide.cli import config, db
+from bide.cli.lazy import LazyGroup
 from bide.errors import BideError
 
 INTERRUPTED = 130
 """What a shell says of a program that Ctrl-C has ended."""
 
+
+class Commands(LazyGroup):
+    """What `bide` can do."""
+
+    package = "bide.cli"
+    table = MappingProxyType(
+        {
+            "status": "Show what runs, who works, and what is stuck.",
+            "dags": "Look at DAGs, launch runs of them, pause them.",
+            "runs": "Look at runs, watch them, clear and mark them.",
+            "tasks": "Look at tasks and their logs, clear and mark them.",
+            "pools": "Limit how many tasks run at the same time.",
+            "variables": "Keep values that tasks read; they are stored encrypted.",
+            "connections": "Keep how tasks reach other systems; they are stored encrypted.",
+            "config": "Show every setting, its value, and where it came from.",
+            "doctor": "Check settings, key, database, clock and disk, and say what to do.",
+            "db": "Make, update and check the database.",
+        }
+    )
+
+
 app = typer.Typer(
     name="bide",
+    cls=Commands,
     help="A workflow engine in which waiting is free.",
     epilog="Settings come from bide.toml, the environment and --set; `bide config` shows them all.",
     no_args_is_help=True,
@@ -23,8 +46,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("config")(config.show)
-app.add_typer(db.app, name="db")
 
 
 def show_version(wanted: bool) -> None:
