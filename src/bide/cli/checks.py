@@ -158,7 +158,7 @@ def of_room(facts: ServerFacts) -> Finding:
 def of_commits(facts: ServerFacts) -> Finding:
     """Look whether the server keeps what it has committed."""
     if not facts.keeps_commits:
-        return warn("durability", "fsync is off: a crash may destroy the database", "set fsync = on")
+        return warn("durability", "fsync is off: a crash may destroy the database", "switch fsync on")
     return ok("durability", f"commits are kept; the database has {words.size(facts.size)}")
 
 

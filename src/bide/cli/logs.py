@@ -4,7 +4,6 @@ import asyncio
 import sys
 
 from bide.cli import output, words
-from bide.cli.finding import find_task
 from bide.errors import Refusal
 from bide.model.states import TERMINAL
 from bide.store import records, reports
@@ -46,7 +45,10 @@ async def print_as_it_comes(db: Database, task: TaskFacts, try_number: int) -> N
             return
         is_quiet = is_over
         await asyncio.sleep(LOOK_EVERY_SEC)
-        task = await find_task(db, task.dag_id, task.run_id, task.task_id, task.map_index)
+        found = await reports.describe_task(db, task.dag_id, task.run_id, task.task_id, task.map_index)
+        if found is None:
+            raise Refusal(f"{task.task_id!r} has just been taken away.")
+        task = found
 
 
 async def print_after(db: Database, task_instance_id: int, try_number: int, last: int) -> int:

@@ -70,7 +70,7 @@ def watch(session: Session, run: RunFacts, console: Console) -> RunState:
     except KeyboardInterrupt:
         output.note(f"The run goes on; `bide runs watch {run.dag_id} {run.run_id}` shows it again.")
         raise
-    took = f" after {words.duration(ended.duration)}" if ended.duration else ""
+    took = f" after {words.duration(ended.duration)}" if ended.duration is not None else ""
     console.print(Text.assemble(f"{run.dag_id} {run.run_id}: ", words.state(ended.state), took), soft_wrap=True)
     return ended.state
 
@@ -122,7 +122,7 @@ def picture(run: RunFacts, every: Sequence[TaskLine], most: int) -> Group:
     urgent = sorted(every, key=lambda line: (not line.moves, line.is_over))[:most]
     chosen = {line.task_id for line in urgent}
     table = output.table([line for line in every if line.task_id in chosen], COLUMNS)
-    took = f", {words.duration(run.duration)}" if run.duration else ""
+    took = f", {words.duration(run.duration)}" if run.duration is not None else ""
     parts: list[Text | Table] = [Text.assemble(f"{run.dag_id} {run.run_id}: ", words.state(run.state), took), table]
     if hidden := len(every) - len(urgent):
         parts.append(Text(f"and {words.count(hidden, 'task')} more; {run.ended:,} of {run.tasks:,} ended", "dim"))
