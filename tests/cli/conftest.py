@@ -13,14 +13,19 @@ from tests.scheduler.town import Town, dag, new_town, task
 
 
 @pytest.fixture
-def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: str) -> Person:
-    """Somebody in an empty folder, with a database whose server runs elsewhere."""
+def newcomer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Person:
+    """Somebody in an empty folder, without a database."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BIDE_DATABASE_URL", database)
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("USER", "ada")
-    monkeypatch.setenv("LOGNAME", "ada")
+    for name, value in {"COLUMNS": "200", "USER": "ada", "LOGNAME": "ada"}.items():
+        monkeypatch.setenv(name, value)
     return Person(monkeypatch)
+
+
+@pytest.fixture
+def person(newcomer: Person, monkeypatch: pytest.MonkeyPatch, database: str) -> Person:
+    """Somebody with a database whose server runs elsewhere."""
+    monkeypatch.setenv("BIDE_DATABASE_URL", database)
+    return newcomer
 
 
 @pytest.fixture

@@ -41,15 +41,18 @@ async def retried(town: Town, sales: DagPlan) -> Town:
     await town.pass_time(timedelta(minutes=5))
     await town.play({"extract": Succeeded({"return_value": '{"rows": 12}', "note": '"' + "x" * 20_000 + '"'})})
     (id,) = await town.ids("extract", run_id="again")
-    used = {"try_number": 1, "pid": 42, "started_at": NOW, "peak_memory_kb": 2000, "cpu_sec": 0.25}
-    await records.record_legs(
-        town.db,
-        town.worker,
-        [
-            NewRecord(task_instance_id=id, leg=1, exit="signal 9", **used),
-            NewRecord(task_instance_id=id, leg=2, exit=None, **used | {"try_number": 2}),
-        ],
-    )
+    for leg, end in ((1, "signal 9"), (2, None)):
+        record = NewRecord(
+            task_instance_id=id,
+            leg=leg,
+            try_number=leg,
+            pid=42,
+            started_at=NOW,
+            exit=end,
+            peak_memory_kb=2000,
+            cpu_sec=0.25,
+        )
+        await records.record_legs(town.db, town.worker, [record])
     return town
 
 

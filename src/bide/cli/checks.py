@@ -72,7 +72,11 @@ def of_machine(settings: Settings, overrides: dict[str, str]) -> Iterator[Findin
 def of_disk(folder: Path) -> Finding:
     """Look whether what Bide keeps on this machine has room."""
     there = next(path for path in (folder, *folder.parents) if path.exists())
-    free = shutil.disk_usage(there).free
+    return judged_disk(folder, shutil.disk_usage(there).free)
+
+
+def judged_disk(folder: Path, free: int) -> Finding:
+    """Tell whether so many free bytes are enough."""
     found = f"{words.size(free)} free for {folder}"
     advice = "make room, or set core.data_dir to a folder on another disk"
     if free < TOO_LITTLE_SPACE:

@@ -41,7 +41,10 @@ class RunEnd(StrEnum):
     FAILED = "failed"
 
 
-RunMark = Annotated[RunEnd, typer.Argument(help="How it shall have ended.", show_default=False)]
+RunMark = Annotated[RunEnd, typer.Argument(metavar="STATE", help="How it shall have ended.", show_default=False)]
+
+CLEAR = frozenset({TaskState.NONE, TaskState.RESTARTING})
+"""What will run afresh anyway."""
 
 CONCERNED = (Channel.SCHEDULER, Channel.WORKER, Channel.TRIGGERER)
 """Who has something to do when a person has taken tasks out of whatever they were in."""
@@ -55,7 +58,7 @@ def states(only_failed: bool, only_running: bool) -> tuple[TaskState, ...]:
 
 def clear(session: Session, meant: Meant, yes: bool) -> None:
     """Clear what is meant."""
-    found = [one for one in session.run(select(session.db, meant)) if one.state is not TaskState.NONE]
+    found = [one for one in session.run(select(session.db, meant)) if one.state not in CLEAR]
     batches = rewriting.clear(session.db, session.who, session.kill_patience, [one.id for one in found])
     rewrite(session, found, batches, "clear", "cleared", yes)
 
@@ -86,7 +89,10 @@ def rewrite(
     try:
         session.run(work)
     except KeyboardInterrupt:
-        output.note(f"Interrupted: {changed:,} of {words.count(number, 'task')} {participle}. Say it again to go on.")
+        # What was under way when the connection was cut may still be carried out.
+        output.note(
+            f"Interrupted: {changed:,} of {words.count(number, 'task')} {participle}, perhaps a few more. Say it again."
+        )
         raise
     finally:
         session.hint(*CONCERNED)

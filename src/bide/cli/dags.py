@@ -24,7 +24,7 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 SEE_THEM = "`bide dags list` shows those that there are."
 MOST = 10_000
 RUNS_SHOWN = 5
-Patterns = Annotated[list[str], typer.Argument(metavar="DAG...", help="Ids of DAGs, or patterns such as 'etl_*'.")]
+Patterns = Annotated[list[str], typer.Argument(metavar="DAG", help="Ids of DAGs, or patterns such as 'etl_*'.")]
 
 COLUMNS = (
     Column[DagLine]("dag", lambda dag: dag.dag_id),
@@ -47,7 +47,7 @@ ERROR_COLUMNS = (
 @app.command("list", epilog="Example: bide dags list 'etl_*' --tag daily")
 def list_dags(
     context: typer.Context,
-    patterns: Annotated[list[str] | None, typer.Argument(metavar="[DAG]...", help="Ids or patterns; else all.")] = None,
+    patterns: Annotated[list[str] | None, typer.Argument(metavar="DAG", help="Ids or patterns; else all.")] = None,
     tag: Annotated[str | None, typer.Option("--tag", help="Only those with this tag.")] = None,
     gone: Annotated[bool, typer.Option("--gone", help="Those that are in no file any more.")] = False,
     limit: Limit = 100,
@@ -127,7 +127,7 @@ def unpause(context: typer.Context, dag_ids: Patterns) -> None:
 @app.command("errors", epilog="Example: bide dags errors etl/sales.py")
 def errors(
     context: typer.Context,
-    files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Files or patterns; else all.")] = None,
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Files or patterns; else all.")] = None,
     limit: Limit = 100,
     output_as: As = Output.TABLE,
 ) -> None:

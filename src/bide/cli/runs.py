@@ -36,7 +36,7 @@ COLUMNS = (
 @app.command("list", epilog="Example: bide runs list sales --state failed")
 def list_runs(
     context: typer.Context,
-    dag_id: Annotated[str | None, typer.Argument(metavar="[DAG]", help="The id of a DAG; else all.")] = None,
+    dag_id: Annotated[str | None, typer.Argument(metavar="DAG", help="The id of a DAG; else all.")] = None,
     states: Annotated[list[RunState] | None, typer.Option("--state", help="Only those in this state.")] = None,
     limit: Limit = 25,
     output_as: As = Output.TABLE,
@@ -98,8 +98,9 @@ def clear(
 def mark(context: typer.Context, dag_id: DagId, run_id: RunId, state: clearing.RunMark, yes: Yes = False) -> None:
     """End a run as a success or a failure, and stop what it is doing.
 
-    Marked as a success, its failed and unfinished tasks count as done. Marked as failed, what runs or waits fails, and
-    what has not begun is skipped.
+    As a success, its unfinished tasks and failed ends count as done.
+
+    As failed, what runs or waits fails with it, and what has not begun is skipped.
     """
     to_state = RunState(state.value)
     with opened(context) as session:

@@ -17,7 +17,7 @@ from bide.model.states import TaskState
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-Tasks = Annotated[list[str] | None, typer.Argument(metavar="[TASK]...", help="Ids of tasks; none means all.")]
+Tasks = Annotated[list[str] | None, typer.Argument(metavar="TASK", help="Ids of tasks; none means all.")]
 
 
 @app.command("list", epilog="Example: bide tasks list sales --output yaml")
@@ -97,7 +97,9 @@ def mark(
     dag_id: DagId,
     run_id: RunId,
     task_id: TaskId,
-    state: Annotated[clearing.Mark, typer.Argument(help="What it shall count as.", show_default=False)],
+    state: Annotated[
+        clearing.Mark, typer.Argument(metavar="STATE", help="What it shall count as.", show_default=False)
+    ],
     upstream: clearing.Upstream = False,
     downstream: clearing.Downstream = False,
     past: clearing.Past = False,

@@ -89,7 +89,7 @@ def delete(context: typer.Context, key: Key, yes: Yes = False) -> None:
 @app.command("export", epilog="Example: bide variables export variables.json")
 def export(
     context: typer.Context,
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to; else they are printed.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to; else they are printed.")] = None,
 ) -> None:
     """Write all variables, with their values in the clear, as a JSON object that `import` reads."""
     with opened(context) as session:

@@ -98,10 +98,11 @@ def _unserved(queue: QueueLoad) -> str:
 def _impossible(pool: ImpossiblePool) -> str:
     tasks = _count(pool.number, "task")
     if pool.slots is None:
-        return f"{tasks} wait for the pool {pool.pool!r}, which does not exist: make it with `bide pools set`."
+        return f"The pool {pool.pool!r} does not exist: make it with `bide pools set` for {tasks}."
+    slots = _count(pool.slots, "slot")
     return (
-        f"{tasks} need more slots of the pool {pool.pool!r} than the {pool.slots} that it has, up to {pool.needs}: "
-        "give it more with `bide pools set`."
+        f"The pool {pool.pool!r} has {slots}, and up to {pool.needs} are needed by each of {tasks}: give it more with "
+        "`bide pools set`."
     )
 
 
