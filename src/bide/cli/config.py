@@ -1,48 +1,30 @@
 """`bide config`: every setting, its value, and where it came from."""
 
-from enum import StrEnum
-from typing import Annotated
-
-import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from bide.cli import output
+from bide.cli.output import As, Column, Output
 from bide.settings import Explained, explain
 
-# Nothing is cut or wrapped where no terminal has an edge.
-WIDE = 1000
+app = typer.Typer(add_completion=False)
+COLUMNS = (
+    Column[Explained]("setting", lambda setting: f"{setting.section}.{setting.key}"),
+    Column[Explained](
+        "value",
+        lambda setting: Text(in_words(setting.value), "dim" if setting.source == "default" else "bold"),
+    ),
+    Column[Explained]("source", lambda setting: setting.source),
+)
 
 
-class Output(StrEnum):
-    """How to write it."""
+@app.command(epilog="Example: bide config --output json")
+def show(context: typer.Context, output_as: As = Output.TABLE) -> None:
+    """Show every setting, its value, and where it came from; secrets are masked.
 
-    TABLE = "table"
-    JSON = "json"
-
-
-def show(
-    context: typer.Context,
-    output: Annotated[
-        Output, typer.Option("--output", "-o", help="json holds each setting's description too, and is valid YAML.")
-    ] = Output.TABLE,
-) -> None:
-    """Show every setting, its value, and where it came from; secrets are masked."""
-    settings = explain(overrides=context.obj)
-    if output is Output.JSON:
-        print(msgspec.json.format(msgspec.json.encode(settings), indent=2).decode())
-    else:
-        Console(width=None if Console().is_terminal else WIDE).print(table(settings))
-
-
-def table(settings: list[Explained]) -> Table:
-    """Lay the settings out for people."""
-    shown = Table("setting", "value", "source", box=None, pad_edge=False)
-    for setting in settings:
-        style = "dim" if setting.source == "default" else "bold"
-        shown.add_row(f"{setting.section}.{setting.key}", Text(in_words(setting.value), style), Text(setting.source))
-    return shown
+    json and yaml hold each setting's description too.
+    """
+    output.show(explain(overrides=context.obj), COLUMNS, output_as, "There are no settings.")
 
 
 def in_words(value: str | int | float | bool | list[str]) -> str:

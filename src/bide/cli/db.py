@@ -1,25 +1,25 @@
 """`bide db`: bring the database to the shape that this program needs, see whether it has it, or make it anew."""
 
 import asyncio
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, NamedTuple
 
 import typer
-from rich.console import Console
 
 from bide import embedded
+from bide.cli.asking import must_be_wanted
+from bide.cli.output import progress
 from bide.errors import MigrationError
 from bide.settings import Settings, load
 from bide.settings.mask import mask
 from bide.store import migrations
 
 app = typer.Typer(
-    help="Make, update and check the database: that of database.url, or else the embedded one.", no_args_is_help=True
+    help="Make, update and check the database: that of database.url, or else the embedded one.",
+    no_args_is_help=True,
+    add_completion=False,
 )
-# Progress is not part of the answer, so it goes where errors go.
-progress = Console(stderr=True)
 
 
 class Place(NamedTuple):
@@ -29,21 +29,21 @@ class Place(NamedTuple):
     name: str
 
 
-@app.command()
+@app.command(epilog="Example: bide db migrate")
 def migrate(context: typer.Context) -> None:
     """Make the database, or bring it up to date; may be interrupted and goes on where it stopped."""
     with place(load(overrides=context.obj)) as database:
         asyncio.run(migrate_at(database))
 
 
-@app.command()
+@app.command(epilog="Example: bide db check")
 def check(context: typer.Context) -> None:
     """Say whether the database has the shape that this Bide needs: exit code 0 if so, 1 if not."""
     with place(load(overrides=context.obj)) as database:
         asyncio.run(check_at(database))
 
 
-@app.command()
+@app.command(epilog="Example: bide db reset --yes")
 def reset(
     context: typer.Context,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
@@ -52,9 +52,8 @@ def reset(
     """Drop the whole database, with every run and its history, and make it anew."""
     with place(load(overrides=context.obj)) as database:
         lost = asyncio.run(at_stake(database, force))
-        if lost and not yes and not confirmed(f"A reset drops {lost} and everything else in {database.name}."):
-            print("Nothing was changed.")
-            raise typer.Exit(1)
+        if lost:
+            must_be_wanted(f"A reset drops {lost} and everything else in {database.name}.", yes)
         asyncio.run(reset_at(database))
 
 
@@ -115,13 +114,6 @@ async def reset_at(database: Place) -> None:
         with progress.status("Making the database anew"):
             await migrations.reset(connection, wanted)
     print(f"{capitalised(database.name)} is as new.")
-
-
-def confirmed(warning: str) -> bool:
-    """Ask a person; a script has to say beforehand what it wants."""
-    if not sys.stdin.isatty():
-        raise MigrationError(f"{warning} Nobody is here to be asked: use --yes.")
-    return typer.confirm(f"{warning} Go on?")
 
 
 def capitalised(name: str) -> str:

@@ -3,20 +3,47 @@
 import os
 import re
 import sys
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from bide import __version__
-from bide.cli import config, db, serve
+from bide.cli.lazy import LazyGroup
 from bide.errors import BideError
 
 # What comes before the sign may be a secret that somebody forgot to name, so it is looked at before it is repeated.
 ASSIGNMENT = re.compile(r"([a-z_.]+)=(.*)", re.DOTALL)
 
+
+class Commands(LazyGroup):
+    """What `bide` can do."""
+
+    package = "bide.cli"
+    table = MappingProxyType(
+        {
+            "up": "Run everything: the database, the DAG processor, a scheduler and a worker.",
+            "status": "Show what runs, who works, and what is stuck.",
+            "dags": "Look at DAGs, launch runs of them, pause them.",
+            "runs": "Look at runs, watch them, clear and mark them.",
+            "tasks": "Look at tasks and their logs, clear and mark them.",
+            "pools": "Limit how many tasks run at the same time.",
+            "variables": "Keep values that tasks read; they are stored encrypted.",
+            "connections": "Keep how tasks reach other systems; they are stored encrypted.",
+            "config": "Show every setting, its value, and where it came from.",
+            "doctor": "Check settings, key, database, clock and disk, and say what to do.",
+            "db": "Make, update and check the database.",
+            "scheduler": "Run a scheduler.",
+            "worker": "Run a worker, which runs tasks.",
+            "dag-processor": "Run a DAG processor, which turns DAG files into plans.",
+        }
+    )
+
+
 app = typer.Typer(
     name="bide",
+    cls=Commands,
     help="A workflow engine in which waiting is free.",
     epilog="Settings come from bide.toml, the environment and --set; `bide config` shows them all.",
     no_args_is_help=True,
@@ -24,12 +51,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("config")(config.show)
-app.add_typer(db.app, name="db")
-app.command("up")(serve.up)
-app.command("scheduler")(serve.scheduler)
-app.command("worker")(serve.worker)
-app.command("dag-processor")(serve.dag_processor)
 
 
 def show_version(wanted: bool) -> None:

@@ -90,6 +90,11 @@ def usable(place: Folder) -> Iterator[None]:
         ) from error
 
 
+def is_made(folder: Path) -> bool:
+    """Say whether a folder holds a database already; a first start makes one."""
+    return Folder(folder.absolute()).data.exists()
+
+
 def start(place: Folder, settings: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
     """Start the server unless one of this folder answers already; then there is nothing to own."""
     place.prepare()

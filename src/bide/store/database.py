@@ -20,7 +20,7 @@ from typing import Any
 
 import asyncpg
 
-from bide.errors import DatabaseUnavailable
+from bide.errors import DatabaseUnavailable, MigrationError
 from bide.sql import statement
 from bide.store.rows import Changed, changed
 
@@ -46,6 +46,8 @@ REFUSED = (
     asyncpg.ClientConfigurationError,
     ssl.SSLCertVerificationError,
 )
+# The statements are those of the schema, so a name that PostgreSQL does not know is missing in the database.
+NOT_THERE = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError, asyncpg.UndefinedFunctionError)
 # Violated by those who join a shared wait in the moment it ends; the second look sees them.
 SHARED_WAIT = "task_instance_waits_for_fkey"
 FIRST_PAUSE_SEC = 0.005
@@ -88,6 +90,10 @@ class Database:
                 raise DatabaseUnavailable(
                     f"PostgreSQL cannot be used: {error}. Correct the user, the password, the name of the database "
                     "or the certificates in database.url."
+                ) from error
+            except NOT_THERE as error:
+                raise MigrationError(
+                    f"The database has not the shape that this Bide needs: {error}. Run `bide db migrate`."
                 ) from error
             except (*PASSING, asyncpg.ForeignKeyViolationError) as error:
                 if not _passes(error):

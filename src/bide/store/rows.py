@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from asyncpg import Record
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from bide.model.states import TaskState
+
+Row = TypeVar("Row", bound=Struct)
 
 _STATES = {state.value: state for state in TaskState}
 
@@ -43,6 +45,11 @@ def changed(records: Iterable[Record]) -> list[Changed]:
     return [
         Changed(row["id"], row["dag_run_id"], _STATES[row["state"]], row["leg"], row["try_number"]) for row in records
     ]
+
+
+def filled(kind: type[Row], records: Iterable[Record]) -> list[Row]:
+    """Read an answer whose columns are the fields of a struct."""
+    return [convert(dict(record), kind) for record in records]
 
 
 def columns(kind: type[Struct], items: Sequence[Struct]) -> list[list[Any]]:
