@@ -48,14 +48,14 @@ print({number} / (time.perf_counter() - began))
 """
 
 
-async def measure(server_url: str, report: Report, scale: float) -> None:
+async def measure(server_url: str, report: Report) -> None:
     """Measure both ways of having children, with few and with some imports."""
     for imports, source in SOURCES.items():
-        floor = forks_per_second(source, max(50, int(500 * scale)))
+        floor = forks_per_second(source, max(50, int(500 * report.scale)))
         for legs_per_child, number in TASKS.items():
             report.progress(f"{legs_per_child} legs per child, imported: {imports}")
-            async with fresh_database(server_url, "bench_legs") as url:
-                rates = await legs_per_second(url, source, legs_per_child, max(50, int(number * scale)))
+            async with fresh_database(server_url) as url:
+                rates = await legs_per_second(url, source, legs_per_child, max(50, int(number * report.scale)))
             best = max(rates)
             report.add(
                 imported=imports,

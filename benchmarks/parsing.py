@@ -1,7 +1,6 @@
 """How long it takes until DAG files are plans: a thousand of them at once, and one that is saved, beside bare imports.
 
-`python -m benchmarks.parsing` measures it alone; `python -m benchmarks.parsing serve FOLDER` is the service that is
-measured, in a process of its own.
+`python -m benchmarks.parsing FOLDER` is the service that is measured, in a process of its own.
 """
 
 import asyncio
@@ -19,11 +18,9 @@ from time import perf_counter
 from typing import Any
 
 import asyncpg
-from rich.console import Console
 
 from benchmarks.bed import bare_connection, fresh_database
-from benchmarks.report import OUT, Report, machine
-from bide import embedded
+from benchmarks.report import OUT, Report
 from bide.children.warm import children_of
 from bide.dagprocessor.service import DagProcessor
 from bide.process.program import run
@@ -104,7 +101,7 @@ def bare_imports(folder: Path, forks_at_once: int = 0) -> float:
 async def processor(folder: Path, url: str) -> AsyncIterator[Process]:
     """Run a DAG processor in a process of its own."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "benchmarks.parsing", "serve", str(folder)), env=os.environ | {"BIDE_DATABASE_URL": url}
+        *(sys.executable, "-m", "benchmarks.parsing", str(folder)), env=os.environ | {"BIDE_DATABASE_URL": url}
     )
     try:
         yield process
@@ -136,9 +133,9 @@ def cpu_sec(pid: int) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
-async def measure(server_url: str, report: Report, scale: float) -> None:
+async def measure(server_url: str, report: Report) -> None:
     """Measure what a person waits for."""
-    number = max(20, int(FILES * scale))
+    number = max(20, int(FILES * report.scale))
     with tempfile.TemporaryDirectory(dir=OUT) as place:
         folder = Path(place)
         for one in range(number):
@@ -152,7 +149,7 @@ async def measure(server_url: str, report: Report, scale: float) -> None:
             bare_imports(folder, cores),
             floor,
         )
-        async with fresh_database(server_url, "parsing") as url, bare_connection(url) as connection:
+        async with fresh_database(server_url) as url, bare_connection(url) as connection:
             await whole_folder(report, folder, url, connection, number, floor)
             await saved_files(report, folder, url, connection, number)
 
@@ -198,21 +195,6 @@ def add(report: Report, what: str, figure: float, floor: float | None = None) ->
     report.add(what=what, figure=figure, floor=floor, ratio=ratio)
 
 
-async def alone(server_url: str) -> None:
-    """Measure, and print what was found."""
-    console = Console()
-    async with bare_connection(server_url) as connection:
-        here = machine(await connection.fetchval("show server_version"))
-    report = Report("parsing", TITLE, console, here)
-    await measure(server_url, report, 1.0)
-    report.finish(OUT)
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["serve"]:
-        settings = Settings(core=Core(dags_dir=Path(sys.argv[2])))
-        run(settings, os.environ["BIDE_DATABASE_URL"], [], lambda place: [DagProcessor(place)])
-    else:
-        OUT.mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="server-", dir=OUT) as at, embedded.running(Path(at)) as server:
-            asyncio.run(alone(server.url))
+    settings = Settings(core=Core(dags_dir=Path(sys.argv[1])))
+    run(settings, os.environ["BIDE_DATABASE_URL"], [], lambda place: [DagProcessor(place)])

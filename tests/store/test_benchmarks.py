@@ -13,7 +13,8 @@ from benchmarks.__main__ import BENCHMARKS, run
 HARDLY_ANY = 0.0
 
 
-@pytest.mark.parametrize("name", BENCHMARKS)
+# Those that start services take too long for a test.
+@pytest.mark.parametrize("name", sorted(BENCHMARKS.keys() - {"legs", "parsing"}))
 async def test_a_benchmark_prints_its_table_and_writes_its_file(server_url: str, tmp_path: Path, name: str) -> None:
     printed = io.StringIO()
     await run(server_url, [name], HARDLY_ANY, Console(file=printed, width=200), tmp_path)

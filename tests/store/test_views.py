@@ -134,7 +134,9 @@ async def test_a_candidate_has_all_that_is_asked_about_it(db: Database, scene: S
     limits = {"max_active_tis_per_dag": 7, "max_active_tis_per_dagrun": 2}
     one = await scene.put(Row(TaskState.SCHEDULED, columns={**columns, **limits}))
     (found,) = await views.candidates(db, ["p"], 9)
-    assert found == views.Candidate(one.id, LEG, one.run, "dag", "t", "p", 3, 5, 7, 2, resumes=False)
+    assert found == views.Candidate(
+        one.id, LEG, one.run, "dag", "t", "p", 3, 5, 7, 2, max_active_tasks=16, resumes=False
+    )
 
 
 async def test_offers_are_the_queued_legs_of_the_queues_that_are_served(db: Database, scene: Scene) -> None:
