@@ -93,7 +93,7 @@ def trigger(
     output_as: As = Output.TABLE,
 ) -> None:
     """Launch a run of a DAG."""
-    params = read_conf(conf)
+    params = msgspec.json.encode(read_conf(conf)).decode() if conf else None
     with opened(context) as session:
         launched = session.run(
             launching.launch(
@@ -102,7 +102,7 @@ def trigger(
                 dag_id,
                 run_id=run_id,
                 logical_date=logical_date,
-                conf=params and msgspec.json.encode(params).decode(),
+                conf=params,
             )
         )
         if launched is None:
