@@ -166,6 +166,29 @@ def test_a_task_knows_itself_and_its_run(asked: str, expression: str, expected: 
     assert result_of(body, engine=engine, try_number=2, max_tries=5, conf={"a": 1}) == expected
 
 
+def test_what_a_task_puts_into_its_context_stays_there() -> None:
+    body = """
+        from bide import DAG, get_current_context, task
+        with DAG("d"):
+            @task
+            def t():
+                context = get_current_context()
+                context["ds"] = "mine"
+                return [context["ds"], context.get("ds"), dict(context)["ds"], context.copy()["ds"]]
+            t()
+    """
+    assert result_of(body) == ["mine"] * 4
+
+
+def test_a_class_that_is_not_found_here_is_named() -> None:
+    engine = Engine(xcoms={("d", RUN, "plain", -1, "return_value"): '{"$":"no.such.module:Row","v":{"n":1}}'})
+    dag = dag_in(PULL.format("'plain'"))
+    assert failure(leg_of(dag, "t", engine)) == (
+        "The class Row of a stored value is not found in no.such.module (No module named 'no'). Define it in a module "
+        "that all files can import, or pass plain values."
+    )
+
+
 def test_a_run_without_a_date_has_no_run_before_it() -> None:
     engine = Engine()
     assert result_of(KNOWN.format("ti", "ti.get_previous_dagrun()"), engine=engine, logical_date=None) is None

@@ -362,6 +362,11 @@ def test_everything_a_task_says_is_in_its_log(capfd: pytest.CaptureFixture[str])
     )
 
 
+def test_a_skip_says_why_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
+    ends("raise AirflowSkipException('no orders today')")
+    assert capfd.readouterr().err.endswith("INFO     Skipped: no orders today\n")
+
+
 def test_a_process_is_as_before_when_its_leg_has_ended(capfd: pytest.CaptureFixture[str]) -> None:
     root, own = logging.getLogger(), logging.StreamHandler(sys.stderr)
     root.addHandler(own)

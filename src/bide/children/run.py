@@ -21,8 +21,10 @@ from bide.children.log import task_log
 from bide.children.outcomes import outcome_of, success
 from bide.exceptions import TaskFailed, TaskTerminated, TaskTimeout
 from bide.model.messages import RunLeg
-from bide.model.outcome import Outcome
+from bide.model.outcome import Outcome, Skipped
 from bide.model.plan import Callback
+
+log = logging.getLogger("bide.task")
 
 
 def run_leg(order: RunLeg, dag: DAG, port: Port) -> Outcome:
@@ -30,11 +32,14 @@ def run_leg(order: RunLeg, dag: DAG, port: Port) -> Outcome:
     with task_log(), answering(port):
         try:
             with limited(order.try_time_left):
-                return _run(order, dag)
+                outcome = _run(order, dag)
         except BaseException as error:
-            return outcome_of(error)
+            outcome = outcome_of(error)
         finally:
             set_current(None)
+        if isinstance(outcome, Skipped):
+            log.info("Skipped: %s", outcome.reason)
+        return outcome
 
 
 def _run(order: RunLeg, dag: DAG) -> Outcome:
@@ -107,7 +112,6 @@ def call_back(task: BaseOperator | Node | DAG, kind: Callback, context: Context)
         try:
             function(context)
         except Exception as error:
-            log = logging.getLogger("bide.task")
             log.error("%s has failed:\n%s", CALLBACKS[kind], trace_of(error) or told(error))
 
 
