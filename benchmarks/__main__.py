@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 from rich.console import Console
 
-from benchmarks import commit, crowd, cycles, launch, parallel, verbs
+from benchmarks import commit, crowd, cycles, launch, legs, parallel, verbs
 from benchmarks.report import OUT, Report, machine
 from bide import embedded
 
@@ -20,6 +20,7 @@ BENCHMARKS = {
     "launch": launch,
     "crowd": crowd,
     "cycles": cycles,
+    "legs": legs,
 }
 FULL, QUICK = 1.0, 0.05
 WIDTH = 110  # of the widest table
