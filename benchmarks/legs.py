@@ -6,6 +6,7 @@ floor is one fork and one byte through a pipe for each, in a process that has im
 
 import asyncio
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -24,6 +25,9 @@ from bide.store.wake import Channel, Hints
 TITLE = "P1: no-op legs through one worker, per second"
 FORKED, SHARED = 1, 100
 TASKS = {FORKED: 1000, SHARED: 4000}
+# P1 asks for 200 and 1500 with the scheduler at work on the same machine; without it there has to be more.
+TARGETS = {FORKED: 400, SHARED: 3000}
+FEWEST = 20
 SLOTS = 8
 ROUNDS = 3
 BATCH = 500
@@ -50,20 +54,20 @@ print({number} / (time.perf_counter() - began))
 
 async def measure(server_url: str, report: Report) -> None:
     """Measure both ways of having children, with few and with some imports."""
-    for imports, source in SOURCES.items():
-        floor = forks_per_second(source, max(50, int(500 * report.scale)))
+    for imports, source in report.each(SOURCES.items()):
         for legs_per_child, number in TASKS.items():
-            report.progress(f"{legs_per_child} legs per child, imported: {imports}")
+            report.progress(f"legs per child {legs_per_child}, imported: {imports}")
+            floor = forks_per_second(source, max(FEWEST, int(500 * report.scale)))
             async with fresh_database(server_url) as url:
-                rates = await legs_per_second(url, source, legs_per_child, max(50, int(number * report.scale)))
-            best = max(rates)
+                rates = await legs_per_second(url, source, legs_per_child, max(FEWEST, int(number * report.scale)))
             report.add(
                 imported=imports,
                 legs_per_child=legs_per_child,
-                best=best,
+                median=statistics.median(rates),
                 worst=min(rates),
                 forks=floor,
-                ratio=best / floor,
+                ratio=statistics.median(rates) / floor,
+                target=report.target("≥", TARGETS[legs_per_child], statistics.median(rates)),
             )
 
 
@@ -80,7 +84,8 @@ async def legs_per_second(url: str, source: str, legs_per_child: int, number: in
     try:
         async with opened(url, 4) as db, bare_connection(url) as connection:
             rates = [
-                await one_round(db, connection, source, nth, 50 if nth == 0 else number) for nth in range(ROUNDS + 1)
+                await one_round(db, connection, source, nth, FEWEST if nth == 0 else number)
+                for nth in range(ROUNDS + 1)
             ]
     finally:
         worker.send_signal(signal.SIGTERM)

@@ -191,3 +191,29 @@ async def test_slots_are_never_exceeded_and_each_end_makes_room(stage: Stage) ->
     spans = [json.loads(str(await stage.xcom(name))) for name in names]
     together = [sum(began <= moment < ended for began, ended in spans) for moment, _ in spans]
     assert max(together) == 3
+
+
+async def test_while_legs_are_short_the_next_ones_are_at_hand_and_given_back_when_they_have_to_wait(
+    stage: Stage,
+) -> None:
+    short = [f"short_{number}" for number in range(60)]
+    # The more urgent ones come first.
+    tasks = {name: {"priority_weight": 9, "weight_rule": "absolute"} for name in short} | {
+        "long_one": {"priority_weight": 5, "weight_rule": "absolute"},
+        "long_two": {"priority_weight": 5, "weight_rule": "absolute"},
+        "waits_one": {},
+        "waits_two": {},
+    }
+    source = "from threading import Event\n" + "".join(f"def {name}(leg, port): return leg.leg\n" for name in tasks)
+    source += "def long_one(leg, port): Event().wait(60 if leg.leg == 1 else 0)\nlong_two = long_one\n"
+    given_back = "select count(*) from history where verb = 'stopped' and why is null"
+    async with stage.working(slots=2, legs_per_child=100):
+        await stage.launch(source, **tasks)
+        await stage.ends(*short)
+        await stage.reaches("waits_one", "scheduled")
+        await stage.reaches("waits_two", "scheduled")
+        assert await stage.state("long_one") == await stage.state("long_two") == "running"
+        assert await stage.connection.fetchval(given_back) == 2
+        row = await stage.row("waits_one")
+        assert (row["worker_id"], row["try_number"]) == (None, 1)
+        assert await stage.log("waits_one") == ""

@@ -1,6 +1,7 @@
 """The legs at work, each from its start to the outbox: children report here, and are stopped from here."""
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from bide.model.framing import FrameError
@@ -11,6 +12,7 @@ from bide.store.rows import Leg as LegKey
 from bide.worker.answers import Answers
 from bide.worker.child import Child
 from bide.worker.exits import OutOfMemory, exit_of, sentence
+from bide.worker.hand import Hand
 from bide.worker.leg import Leg
 from bide.worker.outbox import Outbox
 from bide.worker.stable import KILLED_WITHIN_SEC
@@ -24,32 +26,44 @@ class Desk:
         self,
         outbox: Outbox,
         answers: Answers,
+        slots: int,
         grace_sec: float,
         memory_mb: int,
-        room: Callable[[], None],
+        one_left: Callable[[], None],
         log_full: Callable[[], None],
     ) -> None:
-        """`room` is called when a slot has become free, `log_full` when somebody waits to write on."""
+        """`one_left` is called when a leg is over, `log_full` when somebody waits to write on."""
         self.legs: dict[LegKey, Leg] = {}
+        self.hand = Hand(slots)
+        self._busy = 0
         self._outbox = outbox
         self._answers = answers
+        self._slots = slots
         self._grace_sec = grace_sec
         self._memory_mb = memory_mb
-        self._room = room
+        self._one_left = one_left
         self.log_full = log_full
         self._memory = OutOfMemory()
         self._answering: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
 
+    @property
+    def room(self) -> int:
+        """How many legs it can take."""
+        return self._slots + self.hand.reach - len(self.legs)
+
     def run(self, leg: Leg, warm: WarmProcess) -> None:
-        """Let a leg run in a child of this process."""
+        """Let a leg run in a child of this process, as soon as there is a slot."""
         self.legs[leg.key] = leg
-        left = leg.started.try_time_left
-        if left is not None:
-            # The child ends it by itself. One that does not is stuck.
-            late_sec = max(0.0, left.total_seconds()) + self._grace_sec
-            leg.timers.append(self._loop.call_later(late_sec, self._timed_out, leg))
-        warm.run(leg)
+        self.hand.put(leg, warm)
+        self._fill()
+
+    def given_back(self, *, all_of_them: bool) -> list[Leg]:
+        """Return the legs that have waited too long for a slot, or all that wait; nothing was begun for them."""
+        legs = self.hand.emptied() if all_of_them else self.hand.emptied_if_late()
+        for leg in legs:
+            del self.legs[leg.key]
+        return legs
 
     def refuse(self, leg: Leg, error: str) -> None:
         """A leg cannot run here."""
@@ -78,6 +92,8 @@ class Desk:
         for leg in self.legs.values():
             leg.forget_timers()
         self.legs.clear()
+        self.hand.emptied()
+        self._busy = 0
         for task in self._answering:
             task.cancel()
 
@@ -139,15 +155,36 @@ class Desk:
 
     # ------------------------------------------------------------------------------------------------------------
 
+    def _fill(self) -> None:
+        """Give free slots to the legs that wait."""
+        while self._busy < self._slots and (next_one := self.hand.next()):
+            leg, warm = next_one
+            self._busy += 1
+            leg.began_at = time.monotonic()
+            left = leg.started.try_time_left
+            if left is not None:
+                # The child ends it by itself. One that does not is stuck.
+                late_sec = max(0.0, left.total_seconds()) + self._grace_sec
+                leg.timers.append(self._loop.call_later(late_sec, self._timed_out, leg))
+            warm.run(leg)
+
     def _finish(self, leg: Leg, outcome: Outcome | None, record: NewRecord | None) -> None:
         leg.forget_timers()
         leg.child = leg.warm = None
-        if self.legs.pop(leg.key, None) is not None:
-            self._outbox.put(leg, outcome, record)
-            self._room()
+        if self.legs.pop(leg.key, None) is None:
+            return
+        if leg.began_at is not None:
+            self._busy -= 1
+            self.hand.saw(time.monotonic() - leg.began_at)
+            # Not from here: a leg that cannot run ends before it has begun.
+            self._loop.call_soon(self._fill)
+        self._outbox.put(leg, outcome, record)
+        self._one_left()
 
     def _never_ran(self, leg: Leg) -> None:
-        if leg.warm is not None and leg in leg.warm.waiting:
+        if leg.warm is None:
+            self.hand.remove(leg)
+        elif leg in leg.warm.waiting:
             leg.warm.waiting.remove(leg)
         self._finish(leg, None, None)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Leg:
-    """A leg that was started here. `stopping` says why it was taken away, once it was."""
+    """A leg that was started here. It has a slot since `began_at`; `stopping` says why it was taken away, if it was."""
 
     def __init__(self, started: Started, policy: RetryPolicy, log_limit_kb: int, logged: int = 0) -> None:
         """`logged` is the number of bytes that earlier legs of its try have written."""
@@ -29,6 +29,7 @@ class Leg:
         self.masker = Masker()
         self.log = LegLog(started.id, started.try_number, started.leg, log_limit_kb, self.masker, logged)
         self.stopping: str | None = None
+        self.began_at: float | None = None
         self.warm: WarmProcess | None = None
         self.child: Child | None = None
         self.timers: list[asyncio.TimerHandle] = []

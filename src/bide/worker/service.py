@@ -36,6 +36,7 @@ from bide.worker.warm import Manner
 COMPARE_EVERY_SEC = 3.0
 COMPARE_AT_MOST_EVERY_SEC = 0.2
 RECORDS_EVERY_SEC = 0.3
+GIVE_BACK_EVERY_SEC = 0.25
 TIDY_EVERY_SEC = 1.0
 COMMIT_EVERY_SEC = 1.0
 GATHER_SEC = 0.002
@@ -71,7 +72,13 @@ class Worker:
         answers = Answers(db, place.bells, sealer, environ, patience)
         self._outbox = Outbox(db, sealer, self._logs, self._to_say.ring)
         self._desk = Desk(
-            self._outbox, answers, given.grace_sec, given.child_memory_mb, self._one_left, self._full.ring
+            self._outbox,
+            answers,
+            given.slots,
+            given.grace_sec,
+            given.child_memory_mb,
+            self._one_left,
+            self._full.ring,
         )
         secrets = (place.url, place.settings.database.url, *place.settings.security.keys)
         manner = Manner(
@@ -106,6 +113,7 @@ class Worker:
             Chore("The worker's committing", self.commit, COMMIT_EVERY_SEC, self._to_say, GATHER_SEC),
             Chore("The worker's comparing", self.compare, COMPARE_EVERY_SEC, self._hints, COMPARE_AT_MOST_EVERY_SEC),
             Chore("The worker's record keeping", self.keep_records, RECORDS_EVERY_SEC, self._full),
+            Chore("The worker's giving back", self.give_back, GIVE_BACK_EVERY_SEC),
             Chore("The worker's tidying", self.tidy, TIDY_EVERY_SEC),
         )
 
@@ -117,7 +125,7 @@ class Worker:
 
     async def step(self) -> bool:
         """Take up as many queued legs as there is room for; true if others have taken some of them."""
-        room = self._given.slots - len(self._desk.legs)
+        room = self._desk.room
         if self._draining or self._is_crowded() or room <= 0 or self._member is None:
             return False
         async with self._claiming:
@@ -132,7 +140,7 @@ class Worker:
                 for one in started:
                     self._run(one, logged.get(one.id, 0))
             finally:
-                self._starting.clear()
+                self._starting.difference_update(offered)
         return len(started) < len(offered)
 
     async def commit(self) -> bool:
@@ -162,6 +170,19 @@ class Worker:
                 if leg.child is not None:
                     leg.child.read_log_again()
 
+    async def give_back(self, *, all_of_them: bool = False) -> None:
+        """Give back the legs that wait for a slot longer than was thought: they run elsewhere, or here later."""
+        legs_back = self._desk.given_back(all_of_them=all_of_them)
+        if legs_back and self._member is not None:
+            keys = [leg.key for leg in legs_back]
+            self._starting.update(keys)
+            try:
+                await legs.drain(self._db, self._member.who, keys)
+                await legs.stopped(self._db, self._member.who, keys)
+            finally:
+                self._starting.difference_update(keys)
+            self._bells.ring(Channel.SCHEDULER)
+
     async def tidy(self) -> None:
         """End processes that nobody needs."""
         given = self._given
@@ -170,10 +191,11 @@ class Worker:
     async def drain(self, hurry: asyncio.Event) -> None:
         """Let legs end for a while, hand the others over, and end all processes."""
         self._draining = True
-        await self._until_empty(self._given.drain_sec, hurry)
         # Whoever is being started is there when this is free.
         async with self._claiming:
-            running = [leg for leg in self._desk.legs.values() if leg.stopping is None]
+            await self.give_back(all_of_them=True)
+        await self._until_empty(self._given.drain_sec, hurry)
+        running = [leg for leg in self._desk.legs.values() if leg.stopping is None]
         if running and self._member is not None:
             await legs.drain(self._db, self._member.who, [leg.key for leg in running])
             for leg in running:
@@ -239,7 +261,7 @@ class Worker:
 
     async def _until_empty(self, within_sec: float, hurry: asyncio.Event) -> None:
         deadline = time.monotonic() + within_sec
-        while (self._desk.legs or self._claiming.locked()) and not hurry.is_set():
+        while self._desk.legs and not hurry.is_set():
             left = deadline - time.monotonic()
             if left <= 0:
                 return
