@@ -32,7 +32,7 @@ from unnest($1::text[]) as open (pool) cross join lateral (
     select t.* from task_instance t
     where t.pool = open.pool and t.state = 'scheduled' and t.next_method is distinct from '__fail__'
       and {{answered}}
-      and exists (select from dag_run r where r.id = t.dag_run_id and r.state = 'running')
+      and exists (select from dag_run r where r.id = t.dag_run_id and r.state = 'running' offset 0)
     order by (t.next_method is null), t.priority_weight desc, t.id limit $2
 ) t
 order by (t.next_method is null), t.priority_weight desc, t.id
@@ -63,8 +63,8 @@ select id, claim from trigger where triggerer_id = $1 order by id
 -- name: expiring
 -- Runs that are out of time, with the tasks that have still to be stopped.
 select r.id, r.epoch,
-       array(select t.id from task_instance t where t.dag_run_id = r.id
-             and t.state not in ('success', 'failed', 'skipped', 'upstream_failed', 'removed') order by t.id) as tasks
+       array(select t.id from (select * from task_instance t where t.dag_run_id = r.id offset 0) t
+             where t.state not in ('success', 'failed', 'skipped', 'upstream_failed', 'removed') order by t.id) as tasks
 from dag_run r
 where r.state = 'running' and r.timeout_at <= bide_now()
 order by r.timeout_at limit $1
