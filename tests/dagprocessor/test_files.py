@@ -203,21 +203,23 @@ async def test_two_files_with_one_dag_are_told_apart_and_the_second_follows_the_
         assert await bed.connection.fetchval("select fileloc from dag where dag_id = 'x'") == "b.py"
 
 
+DAG_FOR_EACH_FILE = f"""{HEAD}
+import json, pathlib
+for file in sorted((pathlib.Path(__file__).parent / "conf").iterdir()):
+    dag(file.stem, description=json.load(file.open()))
+"""
+
+
 async def test_files_that_use_what_has_changed_are_parsed_again(bed: Bed, at_work: AtWork) -> None:
     bed.write("lib/__init__.py", "")
     bed.write("lib/names.py", "NAME = 'one'")
     bed.write("conf/a.json", '"from one"')
     bed.write("a.py", HEAD + "from lib.names import NAME\ndag('a', [NAME])\n")
-    reading = "import json, pathlib\nhere = pathlib.Path(__file__).parent / 'conf'\n"
-    bed.write(
-        "b.py",
-        HEAD
-        + reading
-        + "for file in sorted(here.iterdir()):\n    dag(file.stem, description=json.load(file.open()))\n",
-    )
     bed.write("c.py", dag_file("c"))
     async with at_work(rescan_sec=3600):
-        # The file b.py has a DAG for each file that it reads, and one of them is called `a`.
+        await bed.has(a=1, c=1)
+        bed.write("b.py", DAG_FOR_EACH_FILE)
+        # One of them is called as that of another file.
         await bed.fails(b="The DAG 'a' is in a.py already")
         (bed.folder / "conf/a.json").rename(bed.folder / "conf/b.json")
         await bed.has(a=1, b=1, c=1)
@@ -230,6 +232,21 @@ async def test_files_that_use_what_has_changed_are_parsed_again(bed: Bed, at_wor
         bed.write("conf/d.json", '"from d"')
         # Everything that a file reads counts for all of its DAGs.
         await bed.has(a=2, b=3, c=1, d=1)
+
+
+async def test_a_file_that_broke_over_a_module_is_mended_with_it(bed: Bed, at_work: AtWork) -> None:
+    bed.write("a.py", HEAD + "import lib.names\ndag('a', [lib.names.NAME])\n")
+    async with at_work(rescan_sec=3600):
+        await bed.fails(a="ModuleNotFoundError: No module named 'lib'")
+        bed.write("lib/__init__.py", "")
+        await bed.fails(a="ModuleNotFoundError: No module named 'lib.names'")
+        bed.write("lib/names.py", "NAME = (")
+        await bed.fails(a="SyntaxError: '(' was never closed")
+        bed.write("lib/names.py", "NAME = 1 / 0")
+        await bed.fails(a="ZeroDivisionError")
+        bed.write("lib/names.py", "NAME = 'one'")
+        await bed.has(a=1)
+        await bed.fails()
 
 
 async def test_a_file_that_writes_beside_itself_is_not_parsed_for_ever(bed: Bed, at_work: AtWork) -> None:

@@ -39,7 +39,12 @@ print(*sorted(os.path.relpath(path, root) for path in found))
         ("os.listdir(); open('c.txt', 'w')", ""),
         ("os.listdir('sub'); open('c.txt', 'w')", "sub"),
         ("open(os.devnull); os.listdir('/'); open(0, closefd=False)", ""),
-        ("sys.path.insert(0, root); import mod", ""),
+        ("sys.path.insert(0, root); import mod", "mod.py"),
+        ("sys.path.insert(0, root)\ntry: import bad\nexcept SyntaxError: pass", "bad.py"),
+        (
+            "sys.dont_write_bytecode = False; sys.path.insert(0, root); import mod; del sys.modules['mod']; import mod",
+            "mod.py",
+        ),
         ("try: open('nothing.txt')\nexcept OSError: pass", "nothing.txt"),
     ],
 )
@@ -48,5 +53,6 @@ def test_what_is_read_below_the_folder_is_told(tmp_path: Path, code: str, read: 
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "sub/b.txt").write_text("b")
     (tmp_path / "mod.py").write_text("x = 1")
+    (tmp_path / "bad.py").write_text("x = (")
     program = [sys.executable, "-B", "-W", "ignore", "-c", PROGRAM.format(code=code), str(tmp_path)]
     assert subprocess.run(program, check=True, capture_output=True, text=True).stdout.strip() == read

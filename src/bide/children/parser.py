@@ -85,8 +85,11 @@ def parse(order: ParseFile, code: Any) -> Parsed:
         collected = code.collect(order.path, order.root, source)
         plans, broken = plans_of(collected.dags, code)
     except BaseException as error:
-        read_too = sorted(reading.stop() - {order.path})
-        return Parsed(broken=told(error), modules=tuple(read_too), source=source)
+        read_too = reading.stop() - {order.path} | set(getattr(error, "modules", ()))
+        if isinstance(error, ImportError) or isinstance(error.__cause__ or error.__context__, ImportError):
+            # What is missing may turn up.
+            read_too |= reading.searched
+        return Parsed(broken=told(error), modules=tuple(sorted(read_too)), source=source)
     modules = reading.stop() | set(collected.modules)
     return Parsed(plans, broken, tuple(sorted(modules - {order.path})), source)
 

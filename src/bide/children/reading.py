@@ -1,10 +1,12 @@
 """What a DAG file reads while it is imported: when that changes, the file has to be looked at again.
 
-Modules are known to the import system; data files and listed folders are not. Python tells of them by audit events.
+Python tells by audit events of everything that is opened and listed: data files, folders, and modules, also those that
+could not be imported.
 """
 
 import os
 import sys
+from importlib.util import source_from_cache
 from typing import Any
 
 MOST = 1000
@@ -20,6 +22,8 @@ class Reading:
 
     def __init__(self, root: str) -> None:
         self._root = os.path.join(os.path.abspath(root), "")
+        # The folders in which the import system has looked for modules.
+        self.searched: set[str] = set()
         self._read: set[str] = set()
         self._written: set[str] = set()
         self._going_on = True
@@ -38,11 +42,16 @@ class Reading:
         if not self._going_on or (event != _OPEN and event not in _LISTS):
             return
         path = self._below(arguments[0])
-        # The import system lists and opens on its own account; its modules are known anyway.
-        if path is None or sys._getframe(1).f_code.co_filename.startswith("<frozen importlib"):
+        if path is None:
             return
         kept = self._written if event == _OPEN and _writes(arguments) else self._read
-        if len(kept) < MOST:
+        if sys._getframe(1).f_code.co_filename.startswith("<frozen importlib"):
+            if event == _OPEN:
+                # It may find a module in a form of its own.
+                path = _source(path)
+            else:
+                kept = self.searched
+        if path is not None and len(kept) < MOST:
             kept.add(path)
 
     def _below(self, path: object) -> str | None:
@@ -52,6 +61,15 @@ class Reading:
             return None
         found = os.path.abspath(os.fsdecode(path))
         return found if os.path.join(found, "").startswith(self._root) else None
+
+
+def _source(path: str) -> str | None:
+    if path.endswith(".py"):
+        return path
+    try:
+        return source_from_cache(path)
+    except ValueError:
+        return None
 
 
 def _writes(arguments: tuple[Any, ...]) -> bool:

@@ -218,6 +218,6 @@ def stamps(paths: Iterable[str]) -> dict[str, Stamp | None]:
 
 
 def below(root: Path, paths: Iterable[str]) -> tuple[str, ...]:
-    """Keep what lies below a folder: a child may have told anything."""
+    """Keep what lies below a folder, and the folder itself: a child may have told anything."""
     start = os.path.join(root, "")
-    return tuple(sorted(path for path in set(paths) if os.path.normpath(path).startswith(start)))
+    return tuple(sorted(path for path in set(paths) if os.path.join(os.path.normpath(path), "").startswith(start)))
