@@ -3,6 +3,7 @@
 Nothing is switched off: `fsync`, `synchronous_commit` and autovacuum are on, as they are for a user.
 """
 
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -32,11 +33,11 @@ class Task(Struct):
 
 
 @asynccontextmanager
-async def fresh_database(server_url: str, name: str) -> AsyncIterator[str]:
+async def fresh_database(server_url: str) -> AsyncIterator[str]:
     """Give the address of a new database with the whole schema; it is dropped at the end."""
+    name = f"bench_{secrets.token_hex(6)}"
     admin = await asyncpg.connect(server_url)
     try:
-        await admin.execute(f"drop database if exists {name} with (force)")
         await admin.execute(f"create database {name}")
         url = urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
         connection = await asyncpg.connect(url)
@@ -46,8 +47,8 @@ async def fresh_database(server_url: str, name: str) -> AsyncIterator[str]:
         finally:
             await connection.close()
         yield url
-        await admin.execute(f"drop database {name} with (force)")
     finally:
+        await admin.execute(f"drop database if exists {name} with (force)")
         await admin.close()
 
 
@@ -76,15 +77,14 @@ async def registered(db: Database) -> tuple[int, int]:
     return triggerer, await jobs.register(db, WHO, job)
 
 
-async def scheduled_tasks(db: Database, url: str, run_id: str, number: int) -> list[Task]:
+async def scheduled_tasks(db: Database, connection: asyncpg.Connection, run_id: str, number: int) -> list[Task]:
     """Launch a run of so many tasks and get them ready to be queued."""
     tasks = [runs.NewTask(task_id=f"task_{n}", operator="BenchOperator") for n in range(number)]
     launched = await runs.launch(db, WHO, "bench", None, "manual", None, [runs.NewRun(run_id)], tasks)
     run = launched[0].id
     await runs.begin(db, WHO, await views.current_turn(db), [run])
-    async with bare_connection(url) as connection:
-        ids = [row["id"] for row in await connection.fetch("select id from task_instance where dag_run_id = $1", run)]
-    unstarted = [runs.Unstarted(task_id, 0) for task_id in sorted(ids)]
+    found = await connection.fetch("select id from task_instance where dag_run_id = $1 order by id", run)
+    unstarted = [runs.Unstarted(row["id"], 0) for row in found]
     return [Task(row.id, row.leg) for row in await runs.ready(db, WHO, unstarted)]
 
 

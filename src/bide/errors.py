@@ -13,6 +13,14 @@ class PlanError(BideError, ValueError):
     """This DAG cannot run as it is written."""
 
 
+class CircleError(PlanError):
+    """Tasks wait for one another in a circle."""
+
+    def __init__(self, text: str, circle: tuple[str, ...]) -> None:
+        super().__init__(text)
+        self.circle = circle
+
+
 class OutcomeError(BideError, ValueError):
     """A task ended in a way that makes no sense."""
 

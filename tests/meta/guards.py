@@ -159,3 +159,18 @@ def resolved(folder: str, target: str) -> str:
         elif step != ".":
             parts.append(step)
     return "/".join(parts)
+
+
+def inner_imports(path: str, source: str, public: Iterable[str]) -> Iterator[str]:
+    """Find what a battery imports of Bide beside the public names of authoring and the exceptions of tasks."""
+    known = set(public)
+    for node in ast.walk(ast.parse(source)):
+        modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for module in modules:
+            if module.split(".")[0] != "bide" or module in ("bide.exceptions", "bide.authoring"):
+                continue
+            if not module.startswith(("bide.operators.", "bide.sensors.")):
+                yield f"{path} imports {module}"
+        if isinstance(node, ast.ImportFrom) and node.module == "bide.authoring":
+            yield from (f"{path} imports {alias.name}" for alias in node.names if alias.name not in known)

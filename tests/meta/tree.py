@@ -3,7 +3,7 @@
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TOPS = ("src", "tests", "benchmarks", "docs", ".ci")
+TOPS = ("src", "tests", "benchmarks", "docs", "examples", ".ci")
 BUILT = {"__pycache__", "out"}
 
 
@@ -19,5 +19,6 @@ def files(*tops: str, suffix: str = "") -> dict[str, str]:
 
 def everything() -> dict[str, str]:
     """Return the text of every file that belongs to the repository."""
-    own = [path for path in sorted(ROOT.iterdir()) if path.is_file()]
+    # In a worktree `.git` is a file, which says where the repository is on this machine.
+    own = [path for path in sorted(ROOT.iterdir()) if path.is_file() and path.name != ".git"]
     return files(*TOPS) | {path.name: path.read_text(encoding="utf-8") for path in own}

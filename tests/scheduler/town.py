@@ -56,8 +56,11 @@ class Town:
             *(plan.dag_id, encode_plan(plan).decode()),
         )
         await self.connection.execute("update dag set version_id = $2 where dag_id = $1", plan.dag_id, version)
-        for name, value in columns.items():
-            await self.connection.execute(f"update dag set {name} = $2 where dag_id = $1", plan.dag_id, value)
+        if columns:
+            settings = ", ".join(f"{name} = ${place}" for place, name in enumerate(columns, 2))
+            await self.connection.execute(
+                f"update dag set {settings} where dag_id = $1", plan.dag_id, *columns.values()
+            )
         return int(version)
 
     async def launch(self, plan: DagPlan, *run_ids: str, logical_date: datetime | None = None) -> None:

@@ -19,7 +19,14 @@ DUE = datetime(2030, 1, 2, tzinfo=UTC)
 
 
 def file(fileloc: str = "a.py", **settings: Any) -> FoundFile:
-    known: dict[str, Any] = {"fileloc": fileloc, "content_hash": "h", "size": 3, "mtime": NOW, "seconds": 0.5}
+    known: dict[str, Any] = {
+        "fileloc": fileloc,
+        "known_hash": "h",
+        "content_hash": "h",
+        "size": 3,
+        "mtime": NOW,
+        "seconds": 0.5,
+    }
     return FoundFile(**known | settings)
 
 
@@ -52,7 +59,7 @@ def dag(
 
 
 def outcomes(stored: list[Stored]) -> dict[str, Fate]:
-    return {one.dag_id: one.outcome for one in stored}
+    return {one.name: one.outcome for one in stored}
 
 
 @pytest.fixture
@@ -77,7 +84,7 @@ async def errors(look: Any, fileloc: str = "a.py") -> str | None:
 
 
 async def test_a_new_dag_is_stored_with_all_that_is_known_about_it(db: Database, look: Any) -> None:
-    assert await plans.store_files(db, [file()], [dag(is_paused=True)]) == [Stored(Fate.NEW, "x", None)]
+    assert await plans.store_files(db, [file()], [dag(is_paused=True)]) == [Stored(Fate.NEW, "x")]
     row = await look(
         "select d.*, v.number, v.plan, v.source, v.fingerprint from dag d join dag_version v on v.id = d.version_id"
     )
@@ -126,7 +133,7 @@ async def test_due_dates_are_the_schedulers_until_the_schedule_changes(db: Datab
 async def test_a_broken_file_shows_its_error_and_keeps_what_it_had(db: Database, look: Any) -> None:
     await plans.store_files(db, [file()], [dag(), dag("y")])
     broken = file(error="Line 3 is wrong.", traceback="line 3\0\ud800")
-    assert await plans.store_files(db, [broken], [dag("y", content="2")]) == [Stored(Fate.CHANGED, "y", None)]
+    assert await plans.store_files(db, [broken], [dag("y", content="2")]) == [Stored(Fate.CHANGED, "y")]
     assert (await look("select count(*) as n from dag where gone_at is null"))["n"] == 2
     row = await look("select * from import_error")
     assert (row["error"], row["traceback"], row["at"]) == ("Line 3 is wrong.", "line 3\ufffd?", NOW)
@@ -168,7 +175,7 @@ async def test_the_second_file_with_a_dag_is_refused_in_a_sentence_that_names_bo
     await plans.store_files(db, [file()], [dag()])
     other = [file("b.py")], [dag(fileloc="b.py", content="2"), dag("y", "b.py")]
     stored = await plans.store_files(db, *other)
-    assert stored == [Stored(Fate.REFUSED, "x", "a.py"), Stored(Fate.NEW, "y", None)]
+    assert stored == [Stored(Fate.REFUSED, "x", "a.py"), Stored(Fate.NEW, "y")]
     assert await errors(look, "b.py") == "The DAG 'x' is in a.py already: give the one in b.py another dag_id."
     assert await numbers(look) == [1]
     # A first file that is broken holds on to what it has; one that is gone does not.
@@ -188,7 +195,7 @@ async def test_an_error_of_the_file_stands_before_that_of_its_refused_dags(db: D
 async def test_a_dag_may_move_to_another_file_in_one_go(db: Database, look: Any) -> None:
     await plans.store_files(db, [file()], [dag()])
     moved = await plans.store_files(db, [file(), file("b.py")], [dag(fileloc="b.py")])
-    assert moved == [Stored(Fate.CHANGED, "x", None)]
+    assert moved == [Stored(Fate.CHANGED, "x")]
     row = await look("select fileloc, gone_at from dag")
     assert (row["fileloc"], row["gone_at"]) == ("b.py", None)
 
@@ -229,6 +236,22 @@ async def test_of_two_that_store_different_things_the_second_looks_again(
     assert await numbers(look) == [1, 2, 3]
 
 
+async def test_what_was_found_before_somebody_else_has_stored_something_is_stale(db: Database, look: Any) -> None:
+    await plans.store_files(db, [file(known_hash=None, content_hash="1")], [dag()])
+    assert await plans.file_hashes(db, ["a.py", "b.py"]) == {"a.py": "1"}
+    newer = [file(known_hash="1", content_hash="2")], [dag(content="2"), dag("y")]
+    await plans.store_files(db, *newer)
+    for known in ("1", None):
+        late = file(known_hash=known, content_hash="1", error="Of yesterday.")
+        assert await plans.store_files(db, [late], [dag()]) == [Stored(Fate.STALE, "a.py")]
+    assert (await numbers(look), await numbers(look, "y"), await errors(look)) == ([1, 2], [1], None)
+    assert await plans.file_hashes(db, ["a.py"]) == {"a.py": "2"}
+    # To say the same once more is no news from yesterday.
+    assert outcomes(await plans.store_files(db, *newer)) == {"x": Fate.SAME, "y": Fate.SAME}
+    other = [file(known_hash="2", content_hash="3"), file("b.py")], [dag(content="3"), dag("z", "b.py")]
+    assert outcomes(await plans.store_files(db, *other)) == {"x": Fate.CHANGED, "y": Fate.GONE, "z": Fate.NEW}
+
+
 async def test_the_last_interval_that_was_launched_by_schedule_is_told(db: Database, look: Any) -> None:
     await plans.store_files(db, [file()], [dag()])
     for number, (run_type, days) in enumerate([("scheduled", 1), ("scheduled", 3), ("scheduled", 2), ("manual", 9)]):
@@ -240,4 +263,4 @@ async def test_the_last_interval_that_was_launched_by_schedule_is_told(db: Datab
         )
     found = await plans.schedules(db, ["x", "y"])
     third = Interval(NOW + timedelta(days=3), NOW + timedelta(days=4))
-    assert found == {"x": plans.Schedule("daily", third, NOW), "y": plans.Schedule(None, None, NOW)}
+    assert found == {"x": plans.Schedule(third, NOW), "y": plans.Schedule(None, NOW)}

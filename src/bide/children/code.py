@@ -1,23 +1,52 @@
-"""Where the children find the code that turns a file into DAGs and runs a leg of them.
+"""Where the children find the code that turns a file into DAGs and plans, and runs a leg of them.
 
-A module with these two functions is named on the command line of `bide.children.warm`; this is the one that is used.
+A module with these functions is named on the command line of `bide.children.warm` and `bide.children.parser`; this is
+the one that is used.
 """
 
+import os
+import sys
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
 
-from bide.model.messages import RunLeg
-from bide.model.outcome import Outcome
+from bide.authoring import DAG
+from bide.authoring.collect import Collected, collect
+from bide.authoring.plan import to_plan
+from bide.children.run import run_leg
+
+__all__ = ["Collected", "collect", "load", "prepare", "run_leg", "to_plan"]
+
+WHAT_FILES_IMPORT = ("bide.taskflow", "bide.operators", "bide.sensors")
+SAMPLE = """
+from datetime import UTC, datetime
+from bide import DAG, task
+from bide.operators.bash import BashOperator
+from bide.operators.empty import EmptyOperator
+
+with DAG("sample", schedule="@daily", start_date=datetime(2024, 1, 1, tzinfo=UTC)) as dag:
+    @task
+    def one():
+        return 1
+
+    [one(), BashOperator(task_id="two", bash_command="true")] >> EmptyOperator(task_id="three")
+"""
+SAMPLE_FOLDER = os.path.join(os.sep, "no", "folder", "of", "anybody")
+TIMES = 20
 
 
-def load(path: str, root: str, source: str) -> Mapping[str, Any]:
+def prepare() -> None:
+    """Import what most files need, and do once what each of them does, before processes are forked.
+
+    What runs for the first time is slow, and what it changes in memory is copied for each process that runs it.
+    """
+    for module in WHAT_FILES_IMPORT:
+        import_module(module)
+    for _ in range(TIMES):
+        for dag in collect(os.path.join(SAMPLE_FOLDER, "sample.py"), SAMPLE_FOLDER, SAMPLE).dags.values():
+            to_plan(dag)
+    sys.path[:] = [path for path in sys.path if path != SAMPLE_FOLDER]
+
+
+def load(path: str, root: str, source: str) -> Mapping[str, DAG]:
     """Import a DAG file from its source and return its DAGs by id."""
-    found: Mapping[str, Any] = import_module("bide.authoring").collect(path, root, source).dags
-    return found
-
-
-def run_leg(order: RunLeg, dag: Any, port: Any) -> Outcome:
-    """Run a leg of a task of the DAG."""
-    outcome: Outcome = import_module("bide.children.run").run_leg(order, dag, port)
-    return outcome
+    return collect(path, root, source).dags

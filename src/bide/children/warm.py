@@ -11,7 +11,6 @@ parents end.
 import contextlib
 import faulthandler
 import gc
-import logging
 import os
 import select
 import signal
@@ -22,17 +21,16 @@ import traceback
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
-from bide.children import child, kernel
+from bide import kernel
+from bide.children import child
 from bide.children.channel import Channel
 from bide.model.messages import Fork, Forked, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop, ToWarm
 
-DEFAULT_CODE = "bide.children.code"
 SWEEP_EVERY_SEC = 1.0
 """Looking for descendants that have left their group means looking at all processes of the machine."""
 LEAVE_WITHIN_SEC = 5.0
-LOG_FORMAT = "[%(asctime)s] %(levelname)s %(name)s: %(message)s"
 
 
 class Warm:
@@ -81,9 +79,9 @@ class Warm:
                 case Fork():
                     self.fork(message)
                 case Stop(number=number) if number in self._pids:
-                    send_signal(self._pids[number], signal.SIGTERM)
+                    kernel.send_signal(self._pids[number], signal.SIGTERM)
                 case Kill(number=number) if number in self._pids:
-                    kill_group(self._pids[number])
+                    kernel.kill_group(self._pids[number])
         return open_still
 
     def fork(self, order: Fork) -> None:
@@ -113,7 +111,11 @@ class Warm:
         os.close(self._woken)
         os.close(self._wakes)
         gc.enable()
-        child.live(order, socket.socket(fileno=sock), log, self._dags, self._run_leg, self._pid)
+        self.live(order, socket.socket(fileno=sock), log)
+
+    def live(self, order: Fork, sock: socket.socket, log: int) -> NoReturn:
+        """Be the child."""
+        child.live(order, sock, log, self._dags, self._run_leg, self._pid)
 
     def reap(self) -> None:
         """Tell of those that have ended. Before a child's number is free for others, its group is killed."""
@@ -121,7 +123,7 @@ class Warm:
             number = self._numbers.pop(pid, None)
             if number is not None:
                 del self._pids[number]
-                kill_group(pid)
+                kernel.kill_group(pid)
             _, status, used = os.wait4(pid, 0)
             if number is not None:
                 self._some_ended = True
@@ -134,7 +136,7 @@ class Warm:
         """Kill what ended children have left behind: whoever is a child of this process and was not forked by it."""
         self._swept_at, orphans = time.monotonic(), children_of(self._pid) - self._own - self._numbers.keys()
         for pid in orphans:
-            send_signal(pid, signal.SIGKILL)
+            kernel.send_signal(pid, signal.SIGKILL)
         # Their own children come next.
         self._some_ended = bool(orphans)
 
@@ -143,7 +145,7 @@ class Warm:
         self._own = set()
         deadline = time.monotonic() + LEAVE_WITHIN_SEC
         for pid in self._numbers:
-            kill_group(pid)
+            kernel.kill_group(pid)
         while has_children() and time.monotonic() < deadline:
             self.sweep()
             select.select([self._woken], [], [], 0.05)
@@ -187,20 +189,6 @@ def changed(number: int) -> bool:
     return signal.getsignal(number) not in untouched
 
 
-def kill_group(pid: int) -> None:
-    """End a child and its whole process group."""
-    # It may not have made its group yet.
-    send_signal(pid, signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-
-
-def send_signal(pid: int, number: int) -> None:
-    """Send a signal to somebody who may be gone."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, number)
-
-
 def load(channel: Channel, code: Any) -> Mapping[str, Any] | None:
     """Import the file that the worker names, and tell whether that went well."""
     order = channel.receive()
@@ -229,14 +217,13 @@ def written_to(descriptor: int) -> TextIO:
     return open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
 
 
-def main(descriptor: int, module: str = DEFAULT_CODE) -> None:
+def main(descriptor: int, module: str) -> None:
     """Be a warm process from its start to its end."""
     # While a file is imported nobody listens to the worker, so the kernel tells of its end.
     kernel.die_with_parent(signal.SIGKILL)
     kernel.drop_capabilities()
     faulthandler.enable()
     prepare_output()
-    logging.basicConfig(level=logging.INFO, format=LOG_FORMAT, stream=sys.stdout)
     sock = socket.socket(fileno=descriptor)
     channel = Channel(sock, ToWarm)
     os.register_at_fork(after_in_child=channel.close)

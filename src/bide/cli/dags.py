@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from bide.cli import given, output, watching, words
@@ -94,14 +95,21 @@ def trigger(
     """Launch a run of a DAG."""
     params = read_conf(conf)
     with opened(context) as session:
-        name = session.run(
-            launching.launch(session.db, session.who, dag_id, run_id=run_id, logical_date=logical_date, conf=params)
+        launched = session.run(
+            launching.launch(
+                session.db,
+                session.who,
+                dag_id,
+                run_id=run_id,
+                logical_date=logical_date,
+                conf=params and msgspec.json.encode(params).decode(),
+            )
         )
-        if name is None:
+        if launched is None:
             called = f"called {run_id!r}" if run_id else "of that date"
             raise Refusal(f"DAG {dag_id!r} has a run {called} already; give another --run-id or clear that run.")
         session.hint(Channel.SCHEDULER)
-        run = session.run(find_run(session.db, dag_id, name))
+        run = session.run(find_run(session.db, dag_id, launched.run_id))
         if output_as is Output.TABLE:
             print(run.run_id)
         else:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from difflib import get_close_matches
 from itertools import count, islice
+from typing import NamedTuple
 
 from bide.errors import PlanError
 from bide.model.graph import WEIGHT_LIMIT, topological
@@ -22,32 +23,45 @@ _MOST = 2**31 - 1
 _SHOWN_OF_ID = 60
 
 
+class Problem(NamedTuple):
+    """One sentence about a plan that cannot be run, and the task it is about."""
+
+    text: str
+    task_id: str | None = None
+
+
 def check(plan: DagPlan) -> None:
     """Refuse a plan that cannot be run, and say in sentences what is wrong with it."""
-    problems = list(islice(_problems(plan), PROBLEMS_SHOWN))
-    if problems:
-        raise PlanError("\n".join(problems))
+    found = problems(plan)
+    if found:
+        raise PlanError("\n".join(problem.text for problem in found))
     topological(plan)
 
 
-def _problems(plan: DagPlan) -> Iterator[str]:
-    yield from _in_dag(plan)
+def problems(plan: DagPlan) -> list[Problem]:
+    """List what is wrong with a plan, circles apart, but not more than a person would read."""
+    return list(islice(_problems(plan), PROBLEMS_SHOWN))
+
+
+def _problems(plan: DagPlan) -> Iterator[Problem]:
+    yield from map(Problem, _in_dag(plan))
     tasks = {task.task_id: task for task in plan.tasks}
     for task_id, times in Counter(task.task_id for task in plan.tasks).items():
         if times > 1:
             free = next(name for number in count(2) if (name := f"{task_id}_{number}") not in tasks)
-            yield f"{times} tasks have the id {_quoted(task_id)}; call the second one {_quoted(free)}, for instance."
-    yield from _in_groups(plan, tasks)
+            text = f"{times} tasks have the id {_quoted(task_id)}; call the second one {_quoted(free)}, for instance."
+            yield Problem(text, task_id)
+    yield from map(Problem, _in_groups(plan, tasks))
     for task in plan.tasks:
-        yield from _in_id("task_id", task.task_id)
+        yield from (Problem(text, task.task_id) for text in _in_id("task_id", task.task_id))
         named = f"Task {_quoted(task.task_id)}"
-        for problems in (
+        for found in (
             _in_upstream(task, tasks),
             _in_roles(task, tasks),
             _in_numbers(task),
             _in_names(task),
         ):
-            yield from (f"{named}: {problem}" for problem in problems)
+            yield from (Problem(f"{named}: {text}", task.task_id) for text in found)
 
 
 def _in_dag(plan: DagPlan) -> Iterator[str]:

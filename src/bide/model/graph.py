@@ -6,7 +6,7 @@ Every function here expects a plan that `check` accepts, except that `topologica
 import heapq
 from collections.abc import Iterable, Mapping
 
-from bide.errors import PlanError
+from bide.errors import CircleError
 from bide.model.plan import DagPlan, WeightRule
 
 WEIGHT_LIMIT = 2**31 - 1
@@ -56,8 +56,12 @@ def topological(plan: DagPlan) -> list[str]:
             if missing[next_id] == 0:
                 heapq.heappush(free, place[next_id])
     if len(order) < len(plan.tasks):
-        circle = " >> ".join(_circle(plan, frozenset(order)))
-        raise PlanError(f"Tasks wait for one another in a circle: {circle}. Take one of these dependencies away.")
+        circle = _circle(plan, frozenset(order))
+        shown = circle if len(circle) <= _CYCLE_SHOWN else [*circle[: _CYCLE_SHOWN - 1], "…"]
+        told = " >> ".join([*shown, circle[0]])
+        raise CircleError(
+            f"Tasks wait for one another in a circle: {told}. Take one of these dependencies away.", tuple(circle)
+        )
     return order
 
 
@@ -107,7 +111,7 @@ def _digits(weights: Mapping[str, int], bits: Mapping[str, int]) -> dict[int, in
 
 
 def _circle(plan: DagPlan, in_order: frozenset[str]) -> list[str]:
-    """Name the tasks of one circle in the order of their dependencies, from the first in the file back to itself."""
+    """Name the tasks of one circle in the order of their dependencies, from the first in the file."""
     # What could not be put in order has an upstream of the same kind, so a walk upwards comes round at last.
     upwards = {
         task.task_id: next(upstream_id for upstream_id in task.upstream if upstream_id not in in_order)
@@ -124,6 +128,4 @@ def _circle(plan: DagPlan, in_order: frozenset[str]) -> list[str]:
     circle = walked[walked.index(task_id) :][::-1]
     within = frozenset(circle)
     start = circle.index(next(first for first in upwards if first in within))
-    circle = circle[start:] + circle[:start]
-    shown = circle if len(circle) <= _CYCLE_SHOWN else [*circle[: _CYCLE_SHOWN - 1], "…"]
-    return [*shown, circle[0]]
+    return circle[start:] + circle[:start]

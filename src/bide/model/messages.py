@@ -6,7 +6,8 @@ codec has written in a child; a service passes them on unread.
 
 Three conversations:
 
-* the DAG processor sends `ParseFile` to a parser and gets `Parsed`;
+* the DAG processor sends `Fork` for each file to a process that is ready to parse, `ParseFile` to the child, and gets
+  `Parsed` from it, unless it hears first that the child is `Gone`;
 * a worker sends `LoadFile` to a warm process and gets `Loaded` or `NotLoaded`, then `Fork` for each child that it
   wants, with the child's ends of a socket and a log pipe attached; it hears `Forked`, and `Gone` when the child has
   ended, by itself or after `Stop` or `Kill`;
@@ -41,7 +42,7 @@ class Broken(Struct, frozen=True):
 
 
 class Parsed(Struct, frozen=True, tag=True):
-    """What was found in a file. `modules` are the files below the root that it has imported."""
+    """What was found in a file. `modules` are the files below the root that it has imported or read, and folders."""
 
     plans: tuple[DagPlan, ...] = ()
     broken: Broken | None = None
@@ -133,6 +134,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     data_interval_start: datetime | None = None
     data_interval_end: datetime | None = None
     start_date: datetime | None = None
+    end_date: datetime | None = None
     conf: str | None = None
 
 
@@ -254,6 +256,20 @@ class GetPreviousRun(Struct, frozen=True, kw_only=True, tag=True):
     state: str | None = None
 
 
+class IsLatestRun(Struct, frozen=True, tag=True):
+    """Whether no later run of the DAG's schedule is due by now. Answer: True or False."""
+
+    dag_id: str
+    run_id: str
+
+
+class GetTasks(Struct, frozen=True, kw_only=True, tag=True):
+    """The tasks of a DAG, or of one of its groups. Answer: a list of ids, or None if there is no such DAG or group."""
+
+    dag_id: str
+    group_id: str | None = None
+
+
 class CountTasks(Struct, frozen=True, kw_only=True, tag=True):
     """How many task instances are in these states. Answer: a number.
 
@@ -279,6 +295,8 @@ Ask = (
     | ClearRun
     | GetRun
     | GetPreviousRun
+    | IsLatestRun
+    | GetTasks
     | CountTasks
 )
 

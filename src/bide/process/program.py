@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import uvloop
 
-from bide.children import kernel
+from bide import kernel
 from bide.errors import BideError
 from bide.process.loop import Chore
 from bide.process.membership import Member, joined

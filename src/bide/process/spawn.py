@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 # What the engine's own settings and PostgreSQL's clients are given in the environment.
 WITHHELD_BEGINNINGS = ("BIDE_", "PG")
 WITHHELD_WORD = "DATABASE_URL"
+DEFAULT_CODE = "bide.children.code"
+"""The module that knows, in children, how a file is loaded and a leg is run. Its name is all that a service knows."""
 
 
 def environment(environ: Mapping[str, str], secrets: Iterable[str] = ()) -> dict[str, str]:

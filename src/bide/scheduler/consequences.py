@@ -20,10 +20,12 @@ from bide.scheduler.mapping import expand
 from bide.scheduler.plans import Plans, Version
 from bide.store import looks, people, runs
 from bide.store.database import Database
-from bide.store.looks import DatedTask, Look, OpenRun, TaskOfRun
+from bide.store.looks import Crowd, DatedTask, Look, OpenRun, TaskOfRun
 from bide.store.runs import Concluded, Unstarted
 
 FAILURES = frozenset({TaskState.FAILED, TaskState.UPSTREAM_FAILED})
+CROWD = 100
+"""So many tasks before another are not counted each time one of them ends."""
 
 
 @dataclass
@@ -61,7 +63,9 @@ class Consequences:
         if scenes:
             await self._add_those_after(scenes)
             await self._read_skip_lists(scenes)
-            await self._say_verdicts(scenes)
+            if not await self._say_verdicts(scenes):
+                # Somebody came in between. What has changed stays to be looked at, on the latest picture.
+                return len(found)
             await self._end_runs(scenes)
         await looks.looked_at(self._db, [look.id for look in found])
         return len(found)
@@ -103,10 +107,10 @@ class Consequences:
     async def _read_skip_lists(self, scenes: Sequence[Scene]) -> None:
         """Branching tasks that have just ended leave out even distant tasks; others only those right after them."""
         asked = [
-            scene.task(task.task_id)
+            scene.task(task_id)
             for scene in scenes
-            for task in scene.plans({id for judge in scene.plans(scene.judge) for id in judge.upstream} | scene.changed)
-            if task.branches
+            for task_id in scene.version.branching
+            if task_id in scene.changed or not scene.judge.isdisjoint(scene.version.after[task_id])
         ]
         if not asked:
             return
@@ -121,7 +125,8 @@ class Consequences:
             else:
                 scene.left_out |= left_out & set(scene.version.after.get(task_id, ()))
 
-    async def _say_verdicts(self, scenes: Sequence[Scene]) -> None:
+    async def _say_verdicts(self, scenes: Sequence[Scene]) -> bool:
+        """Say what follows for tasks; false if not all of it was accepted."""
         pictures = await self._pictures(scenes)
         total = Verdicts()
         epochs: dict[int, int] = {}
@@ -140,14 +145,19 @@ class Consequences:
             (runs.pass_empty, total.pass_empty),
             (runs.ready, total.ready),
         )
-        for verb, ids in said:
-            await verb(self._db, self._who, [Unstarted(id, epochs[id]) for id in sorted(ids)])
+        accepted = [
+            await verb(self._db, self._who, [Unstarted(id, epochs[id]) for id in sorted(ids)]) for verb, ids in said
+        ]
+        return sum(map(len, accepted)) == sum(len(ids) for _, ids in said)
 
     async def _pictures(self, scenes: Sequence[Scene]) -> Mapping[int, Picture]:
+        crowded = await self._crowded(scenes)
         seen = [
             scene.task(id)
             for scene in scenes
-            for id in scene.judge | {up for task in scene.plans(scene.judge) for up in task.upstream}
+            for id in scene.judge
+            | scene.changed
+            | {up for task in scene.plans(scene.judge - crowded[scene.run.id]) for up in task.upstream}
         ]
         standings: dict[int, dict[str, Standing]] = defaultdict(lambda: defaultdict(Standing))
         for tally in await looks.tallies(self._db, seen):
@@ -159,10 +169,26 @@ class Consequences:
             scene.run.id: Picture(
                 standings[scene.run.id],
                 scene.left_out,
+                crowded[scene.run.id],
                 {id: states for (run_id, id), states in past.items() if run_id == scene.run.id},
             )
             for scene in scenes
         }
+
+    async def _crowded(self, scenes: Sequence[Scene]) -> Mapping[int, set[str]]:
+        """Find tasks with very many before them of which some are unfinished: the many need not be counted then."""
+        asked = [
+            Crowd(scene.run.id, task.task_id, task.upstream)
+            for scene in scenes
+            if not scene.whole
+            for task in scene.plans(scene.judge)
+            if len(task.upstream) >= CROWD
+        ]
+        crowded: dict[int, set[str]] = defaultdict(set)
+        for crowd in asked:
+            if await looks.is_unfinished(self._db, crowd):
+                crowded[crowd.dag_run_id].add(crowd.task_id)
+        return crowded
 
     async def _past(self, scenes: Sequence[Scene]) -> Mapping[tuple[int, str], set[TaskState]]:
         """What the tasks that look back see: themselves in the run before, and perhaps those after them."""

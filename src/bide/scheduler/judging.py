@@ -26,6 +26,8 @@ class Picture:
     standings: Mapping[str, Standing]
     # Tasks that a branching task before them has left out.
     left_out: Set[str] = frozenset()
+    # Tasks before which something is unfinished that is not among the standings, because there are too many.
+    crowded: Set[str] = frozenset()
     # Tasks that must look back, with the states of what they look back at.
     past: Mapping[str, Set[TaskState]] = field(default_factory=dict)
 
@@ -68,14 +70,18 @@ def _verdict(task: TaskPlan, plans: Mapping[str, TaskPlan], picture: Picture) ->
         return Verdict.SKIP
     if not picture.past.get(task.task_id, frozenset()) <= GOOD_PAST:
         return Verdict.WAIT
-    return judge(task.trigger_rule, _upstream(task, plans, picture.standings))
+    return judge(task.trigger_rule, _upstream(task, plans, picture))
 
 
-def _upstream(task: TaskPlan, plans: Mapping[str, TaskPlan], standings: Mapping[str, Standing]) -> Upstream:
+def _upstream(task: TaskPlan, plans: Mapping[str, TaskPlan], picture: Picture) -> Upstream:
     everyone: Counter[TaskState] = Counter()
     setups: Counter[TaskState] = Counter()
+    if task.task_id in picture.crowded:
+        # While something is unfinished, a rule looks only whether one of the others has ended in some way. Those that
+        # had ended before were looked at when they did; those that have ended since are among the standings.
+        everyone[TaskState.NONE] += 1
     for upstream_id in task.upstream:
-        standing = standings.get(upstream_id)
+        standing = picture.standings.get(upstream_id)
         if standing is not None:
             (setups if plans[upstream_id].is_setup else everyone).update(standing.states)
     return Upstream.of(everyone, setups)

@@ -25,6 +25,11 @@ class Version:
         return {task.task_id: task for task in self.plan.tasks}
 
     @cached_property
+    def branching(self) -> list[str]:
+        """The tasks that may leave others out."""
+        return [task.task_id for task in self.plan.tasks if task.branches]
+
+    @cached_property
     def after(self) -> Mapping[str, list[str]]:
         return downstream(self.plan)
 

@@ -1,6 +1,7 @@
 """The list of all settings: name, type, default, limits, whether it is secret, and one sentence on what it is for."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,11 @@ def limited(doc: str, least: float, most: float, default_in_words: str = "") -> 
 def seconds_between_heartbeats(service: str) -> About:
     """Describe a heartbeat: the same rule and the same limits for every service."""
     return limited(f"Seconds between heartbeats of a {service}; after 2.1 times this it counts as dead.", 0.1, 300)
+
+
+def processors_of_this_machine_and_one() -> int:
+    """Reading DAG files is all computing; one more is ready while another one comes or goes."""
+    return (os.cpu_count() or 1) + 1
 
 
 def slots_of_this_machine() -> int:
@@ -119,13 +125,75 @@ class Scheduler(Section, frozen=True):
     batch_size: Annotated[int, limited("Most tasks that one statement of the scheduler moves.", 1, 10_000)] = 500
 
 
+class DagProcessor(Section, frozen=True):
+    """The service that reads DAG files."""
+
+    parsing_processes: Annotated[
+        int, limited("How many DAG files are read at the same time.", 1, 1000, "1 more than processors")
+    ] = msgspec.field(default_factory=processors_of_this_machine_and_one)
+    file_timeout_sec: Annotated[
+        float, limited("Seconds that a DAG file may take to be imported, before it is stopped.", 0.1, 3600)
+    ] = 30.0
+    file_memory_mb: Annotated[
+        int, limited("Megabytes of memory that a DAG file may take while it is imported.", 64, 1_000_000)
+    ] = 2048
+    rescan_sec: Annotated[
+        float,
+        limited(
+            "Most seconds between two looks into the folder; saved files are seen at once where it can be.", 0.1, 3600
+        ),
+    ] = 30.0
+    dags_are_paused_at_creation: Annotated[
+        bool, about("Whether a new DAG waits to be unpaused by a person when its file does not say.")
+    ] = False
+    job_heartbeat_sec: Annotated[float, seconds_between_heartbeats("DAG processor")] = 5.0
+
+
 class Worker(Section, frozen=True):
     """The service that runs tasks."""
 
     slots: Annotated[int, limited("How many tasks one worker runs at the same time.", 1, 10_000, "4 per processor")] = (
         msgspec.field(default_factory=slots_of_this_machine)
     )
+    queues: Annotated[tuple[str, ...], about("Queues whose tasks this worker runs.")] = ("default",)
     job_heartbeat_sec: Annotated[float, seconds_between_heartbeats("worker")] = 5.0
+    poll_sec: Annotated[
+        float, limited("Most seconds between two looks for tasks when nothing wakes the worker.", 0.01, 60)
+    ] = 1.0
+    legs_per_child: Annotated[
+        int,
+        limited(
+            "How many tasks one process runs, one after the other; more than 1 trades isolation for speed.",
+            1,
+            1_000_000,
+        ),
+    ] = 1
+    child_memory_mb: Annotated[
+        int, limited("Megabytes of memory that the process of a task may take; 0 sets no limit.", 0, 10_000_000)
+    ] = 0
+    grace_sec: Annotated[
+        float, limited("Seconds that a task which is stopped has to end by itself before it is killed.", 0, 3600)
+    ] = 10.0
+    drain_sec: Annotated[
+        float,
+        limited(
+            "Seconds that tasks may go on when their worker is told to stop; then they are stopped and run elsewhere.",
+            0,
+            86_400,
+        ),
+    ] = 10.0
+    load_sec: Annotated[float, limited("Seconds that a worker gives a DAG file to be imported.", 1, 3600)] = 120.0
+    unused_sec: Annotated[
+        float,
+        limited("Seconds after which a process that holds a DAG file ready is ended if nobody needs it.", 1, 86_400),
+    ] = 600.0
+    most_unused: Annotated[
+        int, limited("How many DAG files a worker holds ready at most beside those whose tasks run.", 0, 1000)
+    ] = 8
+    log_limit_kb: Annotated[
+        int,
+        limited("Kilobytes that the log of one try may have; of what is longer the middle is left out.", 16, 1_000_000),
+    ] = 10_240
 
 
 class Triggerer(Section, frozen=True):
@@ -172,6 +240,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     database: Database = msgspec.field(default_factory=Database)
     security: Security = msgspec.field(default_factory=Security)
     scheduler: Scheduler = msgspec.field(default_factory=Scheduler)
+    dag_processor: DagProcessor = msgspec.field(default_factory=DagProcessor)
     worker: Worker = msgspec.field(default_factory=Worker)
     triggerer: Triggerer = msgspec.field(default_factory=Triggerer)
     operators: Operators = msgspec.field(default_factory=Operators)
@@ -206,8 +275,13 @@ def settings_in(section: type[Section]) -> Mapping[str, Setting]:
     for key, hint in get_type_hints(section, include_extras=True).items():
         if get_origin(hint) is Annotated:
             kind, described = get_args(hint)
-            found[key] = Setting(section.__name__.lower(), key, kind, getattr(defaults, key), described)
+            found[key] = Setting(name_of(section), key, kind, getattr(defaults, key), described)
     return found
+
+
+def name_of(section: type[Section]) -> str:
+    """Return what a section is called in bide.toml: `dag_processor` for DagProcessor."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", section.__name__).lower()
 
 
 def shown_value(setting: Setting, value: Value) -> str | int | float | bool | list[str]:

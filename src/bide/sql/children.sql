@@ -5,10 +5,6 @@
 select v.id, v.dag_id, v.plan, coalesce(v.source, '') as source, v.fileloc, v.fingerprint
 from dag_version v where v.id = $1
 
--- name: newest_version
--- What a new run of a DAG is made of, and the moment for its name.
-select v.id, v.plan, bide_now() as now from dag_version v where v.dag_id = $1 order by v.number desc limit 1
-
 -- name: read_xcom
 -- The value that a task instance has left under a key.
 select x.value from xcom x

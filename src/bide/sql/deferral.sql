@@ -20,14 +20,16 @@ held as materialized (
         select from trigger w where w.id = g.trigger_id and w.claim = g.claim for update of w
     ) w
 ),
-gone as (delete from trigger w using held h where w.id = h.trigger_id)
+gone as (delete from trigger w where w.id = any (array(select h.trigger_id from held h)))
 
 -- fragment: waits_to_be
 -- The triggers of `held` task instances. An equal shared wait that is there already takes the newcomer in, and is as
 -- urgent as the most urgent of those who wait. Those that are there are locked by id, as everywhere.
 shared as materialized (
     select w.id from trigger w
-    where w.shared_key = any (array(select h.shared_key from held h where h.shared_key is not null))
+    where w.id = any (array(
+        select s.id from trigger s
+        where s.shared_key = any (array(select h.shared_key from held h where h.shared_key is not null))))
     order by w.id for update of w
 ),
 made as (
@@ -73,7 +75,7 @@ changed as (
         next_kwargs = h.next_kwargs, worker_id = null, child_leg = null,
         trigger_timeout = least(moment.now + h.timeout, t.try_deadline, t.sensor_deadline)
     from held h cross join moment
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, null as why
 ),
 {{entry}}
@@ -110,7 +112,7 @@ changed as (
             case when h.opens then moment.now + t.execution_timeout else t.try_deadline end,
             coalesce(t.sensor_deadline, moment.now + t.sensor_timeout))
     from held h cross join moment
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why, h.opens
 ),
 {{forgotten}},
@@ -129,7 +131,7 @@ changed as (
     update task_instance t set
         state = 'scheduled', next_kwargs = with_event(t.next_kwargs, h.event), trigger_timeout = null
     from held h
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{entry}}
@@ -157,7 +159,7 @@ changed as (
         next_method = case when h.to_state = 'scheduled' then '__fail__' end,
         next_kwargs = case when h.to_state = 'scheduled' then h.error end
     from held h cross join moment
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why, h.xcom_keys, h.xcom_values
 ),
 {{pushed}},
@@ -176,7 +178,7 @@ changed as (
     update task_instance t set
         state = 'scheduled', next_method = '__fail__', next_kwargs = h.error, trigger_timeout = null
     from held h
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{entry}}
@@ -187,16 +189,17 @@ changed as (
 -- Where a timeout came before that date, `lapse` has the word, however late anybody looks.
 with {{moment}},
 due as materialized (
-    select w.id, w.event, w.ends from trigger w
+    select t.id, w.id as trigger_id, w.event, w.ends from trigger w cross join lateral (
+        select t.id from task_instance t
+        where t.waits_for = w.id and w.due_at <= coalesce(t.trigger_timeout, w.due_at) offset 0
+    ) t
     where w.due_at <= (select now from moment)
-      and exists (select from task_instance t
-                  where t.waits_for = w.id and w.due_at <= coalesce(t.trigger_timeout, w.due_at))
     order by w.due_at limit $2
 ),
 held as materialized (
-    select t.id, t.state as from_state, d.id as trigger_id, d.event, d.ends, null as why
-    from due d join task_instance t on t.waits_for = d.id
-    order by t.id for update of t skip locked
+    select d.id, t.state as from_state, d.trigger_id, d.event, d.ends, null as why
+    from {{due_tasks}}
+    where t.waits_for = d.trigger_id
 ),
 changed as (
     update task_instance t set
@@ -206,29 +209,28 @@ changed as (
         next_kwargs = case when not h.ends then with_event(t.next_kwargs, h.event) end,
         trigger_timeout = null
     from held h cross join moment
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
-gone as (delete from trigger w using held h where w.id = h.trigger_id),
+gone as (delete from trigger w where w.id = any (array(select h.trigger_id from held h))),
 {{announced}}, {{looked}}, {{entry}}
 {{answer}}
 
 -- name: lapse
 -- Waits that took too long, whatever limit they ran into: their tasks go on to `__fail__`. Needs no triggerer.
 with {{moment}},
-overdue as materialized (
+due as materialized (
     select t.id from task_instance t
     where t.state = 'deferred' and t.trigger_timeout <= (select now from moment)
-      and not exists (select from trigger w where w.id = t.waits_for and w.due_at <= t.trigger_timeout)
+      and not exists (select from trigger w where w.id = t.waits_for and w.due_at <= t.trigger_timeout offset 0)
     order by t.trigger_timeout limit $3
 ),
 held as materialized (
     select t.id, t.state as from_state, t.waits_for, 'timed_out' as reason,
            case t.trigger_timeout when t.try_deadline then 'execution_timeout'
                                   when t.sensor_deadline then 'sensor_timeout' else 'trigger_timeout' end as why
-    from task_instance t join overdue o on o.id = t.id
+    from {{due_tasks}}
     where t.state = 'deferred' and t.trigger_timeout <= (select now from moment)
-    order by t.id for update of t skip locked
 ),
 changed as (
     update task_instance t set
@@ -236,7 +238,7 @@ changed as (
         next_kwargs = json_build_object('error', case h.why when 'execution_timeout' then 'Execution timeout'
             when 'sensor_timeout' then 'Sensor timeout' else 'Trigger timeout' end, 'reason', h.why)
     from held h
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{let_go}}, {{entry}}

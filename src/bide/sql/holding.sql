@@ -29,7 +29,7 @@ free as materialized (
 ),
 changed as (
     update trigger w set triggerer_id = $2, claim = w.claim + 1
-    from free where w.id = free.id
+    from free where w.id = any (array[free.id])
     returning w.*, w.triggerer_id as holder, null as why
 ),
 {{wait_entry}}
@@ -40,13 +40,13 @@ select id, claim, classpath, kwargs, queue, priority, created_date from changed 
 with {{moment}},
 held as materialized (
     select w.id, w.triggerer_id as holder from trigger w
-    join unnest($3::bigint[], $4::integer[]) as g (id, claim) on g.id = w.id and g.claim = w.claim
+    join unnest($3::bigint[], $4::integer[]) as g (id, claim) on w.id = any (array[g.id]) and w.claim = g.claim
     where w.triggerer_id = $2
     order by w.id for update of w
 ),
 changed as (
     update trigger w set triggerer_id = null, claim = w.claim + 1
-    from held h where w.id = h.id
+    from held h where w.id = any (array[h.id])
     returning w.*, h.holder, $5::text as why
 ),
 {{wait_entry}}
@@ -60,7 +60,7 @@ held as materialized (
 ),
 changed as (
     update trigger w set triggerer_id = null, claim = w.claim + 1
-    from held h where w.id = h.id
+    from held h where w.id = any (array[h.id])
     returning w.*, h.holder, $3::text as why
 ),
 {{wait_entry}}
@@ -83,7 +83,7 @@ held as materialized (
 ),
 changed as (
     update trigger w set triggerer_id = null, claim = w.claim + 1
-    from held h where w.id = h.id
+    from held h where w.id = any (array[h.id])
     returning w.*, h.holder, 'triggerer ' || h.holder || ' on ' || h.hostname || ' is gone' as why
 ),
 {{wait_entry}}
@@ -95,17 +95,18 @@ with {{moment}},
 given as (
     select distinct on (id, claim) *
     from unnest($2::bigint[], $3::integer[], $4::text[], $5::interval[]) as given (id, claim, why, pause)
+    order by id, claim
 ),
 held as materialized (
-    select w.id, w.triggerer_id as holder, g.why, g.pause
-    from trigger w join given g on g.id = w.id and g.claim = w.claim
-    where w.triggerer_id is not null
-    order by w.id for update of w
+    select g.id, w.holder, g.why, g.pause from given g cross join lateral (
+        select w.triggerer_id as holder from trigger w where w.id = g.id and w.claim = g.claim for update of w
+    ) w
+    where w.holder is not null
 ),
 changed as (
     update trigger w set
         triggerer_id = null, claim = w.claim + 1, parked_until = moment.now + h.pause, parked_why = h.why
-    from held h cross join moment where w.id = h.id
+    from held h cross join moment where w.id = any (array[h.id])
     returning w.*, h.holder, h.why
 ),
 {{wait_entry}}
@@ -114,13 +115,18 @@ select id, claim from changed order by id
 -- name: unpark
 -- Time to try parked waits again. Why they were parked stays, so that whoever parks them again can wait longer.
 with {{moment}},
+due as materialized (
+    select w.id from trigger w where w.parked_until <= (select now from moment) order by w.parked_until limit $2
+),
 held as materialized (
-    select w.id from trigger w where w.parked_until <= (select now from moment)
-    order by w.id limit $2 for update of w skip locked
+    select d.id from (select * from due order by id) d cross join lateral (
+        select w.parked_until from trigger w where w.id = d.id limit 1 for update of w skip locked
+    ) w
+    where w.parked_until <= (select now from moment)
 ),
 changed as (
     update trigger w set parked_until = null
-    from held h where w.id = h.id
+    from held h where w.id = any (array[h.id])
     returning w.*, null::bigint as holder, w.parked_why as why
 ),
 {{wait_entry}}
@@ -140,7 +146,7 @@ open as materialized (
 ),
 changed as (
     update kill k set triggerer_id = $2, claim = k.claim + 1, taken = true
-    from open where k.trigger_id = open.trigger_id
+    from open where k.trigger_id = any (array[open.trigger_id])
     returning k.*
 ),
 {{kill_entry}}
@@ -152,11 +158,11 @@ from changed cross join moment order by trigger_id
 with {{moment}},
 held as materialized (
     select k.trigger_id from kill k join unnest($2::bigint[], $3::integer[]) as g (trigger_id, claim)
-        on g.trigger_id = k.trigger_id and g.claim = k.claim
+        on k.trigger_id = any (array[g.trigger_id]) and k.claim = g.claim
     where k.taken
     order by k.trigger_id for update of k
 ),
-changed as (delete from kill k using held h where k.trigger_id = h.trigger_id returning k.*),
+changed as (delete from kill k using held h where k.trigger_id = any (array[h.trigger_id]) returning k.*),
 {{kill_entry}}
 select trigger_id, task_instance_id from changed order by trigger_id
 
@@ -167,7 +173,7 @@ held as materialized (
     select k.trigger_id from kill k where k.deadline <= (select now from moment)
     order by k.trigger_id limit $2 for update of k skip locked
 ),
-changed as (delete from kill k using held h where k.trigger_id = h.trigger_id returning k.*),
+changed as (delete from kill k using held h where k.trigger_id = any (array[h.trigger_id]) returning k.*),
 {{kill_entry}}
 select trigger_id, task_instance_id from changed order by trigger_id
 
@@ -178,13 +184,13 @@ with {{moment}},
 held as materialized (
     select w.id from trigger w
     where w.id > $2 and w.created_date < (select now from moment) - $3::interval
-      and not exists (select from task_instance t where t.waits_for = w.id)
-      and not exists (select from asset_watcher a where a.trigger_id = w.id)
-      and not exists (select from callback b where b.trigger_id = w.id)
+      and not exists (select from task_instance t where t.waits_for = w.id offset 0)
+      and not exists (select from asset_watcher a where a.trigger_id = w.id offset 0)
+      and not exists (select from callback b where b.trigger_id = w.id offset 0)
     order by w.id limit $4 for update of w skip locked
 ),
 changed as (
-    delete from trigger w using held h where w.id = h.id
+    delete from trigger w using held h where w.id = any (array[h.id])
     returning w.*, w.triggerer_id as holder, 'nothing waits for it' as why
 ),
 {{wait_entry}}
@@ -198,5 +204,5 @@ select id, classpath, kwargs from trigger where id > $1 order by id limit $2
 -- Stores arguments that were sealed anew, where they are still those that were opened.
 update trigger w set kwargs = g.resealed
 from unnest($1::bigint[], $2::text[], $3::text[]) as g (id, kwargs, resealed)
-where w.id = g.id and w.kwargs = g.kwargs
+where w.id = any (array[g.id]) and w.kwargs = g.kwargs
 returning w.id

@@ -86,10 +86,10 @@ select pg_try_advisory_lock($1::integer, ($2::bigint % 2147483648)::integer) as 
 
 -- name: loads
 -- The running triggerers with what each one holds: for fair shares, hand-over, and people.
-select j.id, j.capacity, j.queues, count(w.id)::integer as load
-from job j left join trigger w on w.triggerer_id = j.id
+select j.id, j.capacity, j.queues, (select count(*) from trigger w where w.triggerer_id = j.id)::integer as load
+from job j
 where j.job_type = 'TriggererJob' and j.state = 'running'
-group by j.id order by j.id
+order by j.id
 
 -- name: jobs_at_work
 -- The running processes of a kind.

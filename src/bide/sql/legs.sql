@@ -25,7 +25,7 @@ changed as (
         state = 'running', worker_id = $2, child_leg = t.leg,
         {{opening}}
     from held h cross join moment
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why, h.opens, moment.now
 ),
 {{forgotten}},
@@ -54,7 +54,7 @@ changed as (
     update task_instance t set
         state = 'success', end_date = moment.now, next_method = null, next_kwargs = null, {{over}}
     from held h cross join moment
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why, h.xcom_keys, h.xcom_values
 ),
 {{pushed}},
@@ -73,7 +73,7 @@ changed as (
     update task_instance t set
         state = 'skipped', end_date = moment.now, next_method = null, next_kwargs = null, {{over}}
     from held h cross join moment
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{announced}}, {{looked}}, {{entry}}
@@ -102,7 +102,7 @@ changed as (
         next_kwargs = case when h.from_state = 'scheduled' then t.next_kwargs end,
         {{over}}
     from held h cross join moment
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{announced}}, {{looked}}, {{entry}}
@@ -122,7 +122,7 @@ changed as (
         state = 'up_for_reschedule', wake_at = coalesce(h.until, moment.now + h.after),
         next_method = null, next_kwargs = null, {{over}}
     from held h cross join moment
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{entry}}
@@ -135,7 +135,7 @@ with {{moment}}, {{given_legs}},
 changed as (
     update task_instance t set state = 'shutdown'
     from held h
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{entry}}
@@ -154,7 +154,7 @@ changed as (
     update task_instance t set
         state = case when t.state = 'shutdown' then 'scheduled' else t.state end, {{over}}
     from held h
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{looked}}, {{entry}}
@@ -162,13 +162,20 @@ changed as (
 
 -- name: rescue
 -- The worker is gone. A leg that it ran has failed; a leg that was taken away from it is free.
+-- `offset` keeps PostgreSQL from walking the primary key for the sake of the order.
 with {{moment}},
+due as materialized (
+    select * from (
+        select t.id, t.worker_id, 'its worker ' || j.id || ' on ' || j.hostname || ' is gone' as why
+        from task_instance t join job j on j.id = t.worker_id and j.state <> 'running'
+        where t.worker_id is not null offset 0
+    ) d order by d.id limit $2
+),
 held as materialized (
-    select t.id, t.state as from_state, 'its worker ' || j.id || ' on ' || j.hostname || ' is gone' as why
-    from task_instance t join job j on j.id = t.worker_id and j.state <> 'running'
-    where t.state in
+    select d.id, t.state as from_state, d.why
+    from {{due_tasks}}
+    where t.worker_id = d.worker_id and t.state in
         ('running', 'shutdown', 'restarting', 'success', 'failed', 'skipped', 'upstream_failed', 'removed')
-    order by t.id limit $2 for update of t skip locked
 ),
 changed as (
     update task_instance t set
@@ -178,7 +185,7 @@ changed as (
                            else t.next_kwargs end,
         leg = t.leg + 1, {{over}}
     from held h
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{looked}}, {{entry}}

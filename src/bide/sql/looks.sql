@@ -34,6 +34,16 @@ cross join lateral (
     offset 0
 ) t
 
+-- name: is_unfinished
+-- Whether one of these tasks of a run is unfinished. The first that is found will do, so the states are gone through.
+select true as found from unnest(array[
+        'none', 'scheduled', 'queued', 'running', 'deferred', 'up_for_retry', 'up_for_reschedule', 'restarting', 'shutdown'
+    ]) as s (state)
+cross join lateral (
+    select from task_instance t where t.dag_run_id = $1 and t.state = s.state and t.task_id = any ($2::text[]) limit 1
+) t
+limit 1
+
 -- name: skip_lists
 -- Which tasks these branching tasks have left out.
 select w.dag_run_id, w.task_id, x.value

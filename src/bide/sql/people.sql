@@ -24,7 +24,7 @@ epochs as (
     from (select runs.id, runs.state, runs.finished and w.reopens as reopens
           from rewritten w join runs on runs.id = w.dag_run_id) h
     cross join moment
-    where r.id = h.id
+    where r.id = any (array[h.id])
     returning r.id, r.state, h.state as from_state, h.reopens
 ),
 reopened as (
@@ -56,7 +56,7 @@ changed as (
         queued_at = null, start_date = null, end_date = null, try_deadline = null, sensor_deadline = null,
         {{nothing_left}}
     from held h
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why, h.reopens
 ),
 {{let_go}}, {{new_epoch}}, {{looked}}, {{entry}}
@@ -77,7 +77,7 @@ held as materialized (
 changed as (
     update task_instance t set state = $4, end_date = moment.now, {{nothing_left}}
     from held h cross join moment
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why, h.reopens
 ),
 {{let_go}}, {{new_epoch}}, {{announced}}, {{looked}}, {{entry}}
@@ -100,7 +100,7 @@ held as materialized (
 changed as (
     update task_instance t set state = 'skipped', end_date = moment.now, {{nothing_left}}
     from held h cross join moment
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{let_go}}, {{announced}}, {{looked}}, {{entry}}
@@ -119,7 +119,7 @@ held as materialized (
 changed as (
     update task_instance t set state = 'removed', end_date = moment.now, {{nothing_left}}
     from held h cross join moment
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{let_go}}, {{looked}}, {{entry}}

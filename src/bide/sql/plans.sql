@@ -1,22 +1,37 @@
--- DAG files and what was found in them. The rows of DAGs are locked by id; several processors may say the same at once.
+-- DAG files and what was found in them. Several processors may say the same at once, or one of them something of
+-- yesterday. Files are locked before DAGs, each by their names.
 
 -- name: store_files
 -- Files have been looked at: their DAGs get a version if they have changed, and those that left their file are gone. A
--- broken file keeps what it had. A DAG that is in another file already is refused. One that does not come back at all
--- has just been stored by somebody else: look again.
+-- broken file keeps what it had. A DAG that is in another file already is refused. `known_hash` is the fence: where the
+-- file is no longer as the caller knew it, somebody else has stored it since, and may have seen a newer one. Such files
+-- are stale, and a DAG that does not come back at all has just been made by somebody else: look again.
 with {{moment}},
+told as materialized (
+    select * from unnest(
+        $1::text[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::float8[], $7::text[], $8::text[])
+        as told (fileloc, known_hash, content_hash, size, mtime, seconds, error, traceback)
+),
+held_file as materialized (
+    select f.fileloc, f.content_hash from dag_file f where f.fileloc = any (array(select t.fileloc from told t))
+    order by f.fileloc for update of f
+),
+stale as (
+    select t.fileloc from told t join held_file h on h.fileloc = t.fileloc
+    where h.content_hash is distinct from t.known_hash and h.content_hash <> t.content_hash
+),
 found as materialized (
-    select * from unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::float8[], $6::text[], $7::text[])
-        as found (fileloc, content_hash, size, mtime, seconds, error, traceback)
+    select t.* from told t where not exists (select from stale s where s.fileloc = t.fileloc)
 ),
 given as materialized (
-    select * from unnest(
-        $8::text[], $9::text[], $10::text[], $11::json[], $12::text[], $13::text[], $14::boolean[], $15::integer[],
-        $16::integer[], $17::text[], $18::text[], $19::json[], $20::text[], $21::text[], $22::boolean[], $23::text[],
-        $24::timestamptz[], $25::timestamptz[], $26::timestamptz[], $27::timestamptz[])
+    select given.* from unnest(
+        $9::text[], $10::text[], $11::text[], $12::json[], $13::text[], $14::text[], $15::boolean[], $16::integer[],
+        $17::integer[], $18::text[], $19::text[], $20::json[], $21::text[], $22::text[], $23::boolean[], $24::text[],
+        $25::timestamptz[], $26::timestamptz[], $27::timestamptz[], $28::timestamptz[])
         as given (fileloc, dag_id, content_hash, plan, source, fingerprint, is_paused, max_active_tasks,
                   max_active_runs, description, owners, tags, timetable_summary, timetable_description, has_schedule,
                   timetable, next_logical_date, next_interval_start, next_interval_end, next_run_at)
+    join found f on f.fileloc = given.fileloc
 ),
 held as materialized (
     select d.dag_id, d.fileloc, d.gone_at, d.content_hash from dag d
@@ -108,25 +123,30 @@ looked_at as (
         content_hash = excluded.content_hash, size = excluded.size, mtime = excluded.mtime,
         parsed_at = excluded.parsed_at, seconds = excluded.seconds, dag_ids = excluded.dag_ids
 )
-select 'new' as outcome, b.dag_id, null as holder from born b
+select 'new' as outcome, b.dag_id as name, null as holder from born b
 union all select 'changed', c.dag_id, null from changed c
 union all select 'same', a.dag_id, null from accepted a where not (a.is_new or a.is_changed or a.has_moved)
 union all select 'refused', r.dag_id, r.holder from refused r
 union all select 'gone', g.dag_id, null from gone g
-order by dag_id
+union all select 'stale', s.fileloc, null from stale s
+order by name
 
 -- name: forget_files
 -- Files are no longer there, so their DAGs are gone until they turn up again.
 with {{moment}},
+held_file as materialized (
+    select f.fileloc from dag_file f where f.fileloc = any ($1::text[]) order by f.fileloc for update of f
+),
 held as materialized (
-    select d.dag_id from dag d where d.fileloc = any ($1::text[]) and d.gone_at is null
+    select d.dag_id from dag d
+    where d.fileloc = any ($1::text[]) and d.gone_at is null and (select count(*) from held_file) >= 0
     order by d.dag_id for update of d
 ),
 changed as (
     update dag d set gone_at = moment.now from held h cross join moment where d.dag_id = h.dag_id
     returning d.dag_id
 ),
-looked_at as (delete from dag_file f where f.fileloc = any ($1::text[])),
+looked_at as (delete from dag_file f using held_file h where f.fileloc = h.fileloc),
 noted as (delete from import_error e where e.fileloc = any ($1::text[]))
 select dag_id from changed order by dag_id
 
@@ -134,12 +154,14 @@ select dag_id from changed order by dag_id
 -- The files that DAGs were looked for in, and how long that took.
 select fileloc, seconds from dag_file order by fileloc
 
+-- name: file_hashes
+-- What is stored of these files, told in short.
+select fileloc, content_hash from dag_file where fileloc = any ($1::text[]) order by fileloc
+
 -- name: schedules
--- What the next dates of these DAGs were told from, and the last interval that was launched by schedule.
-select asked.dag_id, d.timetable, last.data_interval_start as last_start, last.data_interval_end as last_end,
-       bide_now() as now
+-- What the next dates of these DAGs are told from: the last interval that was launched by schedule, and the time.
+select asked.dag_id, last.data_interval_start as last_start, last.data_interval_end as last_end, bide_now() as now
 from unnest($1::text[]) as asked (dag_id)
-left join dag d on d.dag_id = asked.dag_id
 left join lateral (
     select r.data_interval_start, r.data_interval_end from dag_run r
     where r.dag_id = asked.dag_id and r.run_type = 'scheduled' and r.logical_date is not null

@@ -18,7 +18,7 @@ changed as (
     update task_instance t set state = 'queued', leg = t.leg + 1,
         queued_at = case when t.start_date is null then moment.now else t.queued_at end
     from held h cross join moment
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{entry}}
@@ -37,7 +37,7 @@ held as materialized (
 changed as (
     update task_instance t set state = 'scheduled'
     from held h
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{entry}}
@@ -52,9 +52,8 @@ due as materialized (
 ),
 held as materialized (
     select t.id, t.state as from_state, t.state = 'up_for_retry' as afresh, null as why
-    from task_instance t join due on due.id = t.id
+    from {{due_tasks}}
     where t.wake_at <= (select now from moment)
-    order by t.id for update of t skip locked
 ),
 changed as (
     update task_instance t set
@@ -63,7 +62,7 @@ changed as (
         try_deadline = case when not h.afresh then t.try_deadline end,
         next_method = null, next_kwargs = null
     from held h
-    where t.id = h.id
+    where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{entry}}

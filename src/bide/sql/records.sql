@@ -15,10 +15,12 @@ select number, leg, at, text from log_chunk
 where task_instance_id = $1 and try_number = $2 and number > $3
 order by number limit $4
 
--- name: log_size
--- How many bytes the log of a try has.
-select coalesce(sum(octet_length(text)), 0)::bigint as size from log_chunk
-where task_instance_id = $1 and try_number = $2
+-- name: log_sizes
+-- How many bytes the logs of some tries have.
+select given.id, (
+    select coalesce(sum(octet_length(c.text)), 0)::bigint from log_chunk c
+    where c.task_instance_id = given.id and c.try_number = given.try_number) as size
+from unnest($1::bigint[], $2::integer[]) as given (id, try_number)
 
 -- name: record_legs
 -- How the processes of legs ended and what they used. The first word about a leg stays.

@@ -5,7 +5,14 @@
 -- Runs, or tasks of runs, each with the epoch of the picture on which something was decided about it.
 given as (
     select distinct on (id, epoch) * from unnest($2::bigint[], $3::integer[]) as given (id, epoch)
+    order by id, epoch
 )
+
+-- fragment: its_run
+-- Locks the run that is meant, if it is still in that epoch, in the order of `given`.
+cross join lateral (
+    select r.* from dag_run r where r.id = g.id and r.epoch = g.epoch limit 1 for update
+) r
 
 -- name: begin
 -- The DAG may have one more active run. The turn is the proof.
@@ -20,7 +27,7 @@ changed as (
     update dag_run r set
         state = 'running', start_date = coalesce(r.start_date, moment.now), timeout_at = moment.now + r.dagrun_timeout
     from held h cross join moment
-    where r.id = h.id
+    where r.id = any (array[h.id])
     returning r.*, h.from_state, null as why
 ),
 looked as (insert into look (dag_run_id, at) select c.id, moment.now from changed c cross join moment),
@@ -29,7 +36,7 @@ select id, state from changed order by id
 
 -- fragment: all_done
 not exists (select from task_instance t where t.dag_run_id = r.id
-            and t.state not in ('success', 'failed', 'skipped', 'upstream_failed', 'removed'))
+            and t.state not in ('success', 'failed', 'skipped', 'upstream_failed', 'removed') offset 0)
 
 -- name: conclude
 -- Every task is terminal and the model has said how the run ended. One that is out of time is left to `expire`.
@@ -37,17 +44,17 @@ with {{moment}},
 given as (
     select distinct on (id, epoch) *
     from unnest($2::bigint[], $3::integer[], $4::text[]) as given (id, epoch, to_state)
+    order by id, epoch
 ),
 held as materialized (
-    select r.id, r.state as from_state, g.to_state from dag_run r join given g on g.id = r.id and g.epoch = r.epoch
+    select g.id, r.state as from_state, g.to_state from given g {{its_run}}
     where r.state = 'running' and (r.timeout_at is null or r.timeout_at > (select now from moment))
       and g.to_state in ('success', 'failed') and {{all_done}}
-    order by r.id for update of r
 ),
 changed as (
     update dag_run r set state = h.to_state, end_date = moment.now, timeout_at = null
     from held h cross join moment
-    where r.id = h.id
+    where r.id = any (array[h.id])
     returning r.*, h.from_state, null as why
 ),
 {{run_entry}}
@@ -57,14 +64,13 @@ select id, state from changed order by id
 -- The run took longer than it may. Its tasks have been stopped before.
 with {{moment}}, {{given_epochs}},
 held as materialized (
-    select r.id, r.state as from_state from dag_run r join given g on g.id = r.id and g.epoch = r.epoch
+    select g.id, r.state as from_state from given g {{its_run}}
     where r.state = 'running' and r.timeout_at <= (select now from moment) and {{all_done}}
-    order by r.id for update of r
 ),
 changed as (
     update dag_run r set state = 'failed', end_date = moment.now, timeout_at = null
     from held h cross join moment
-    where r.id = h.id
+    where r.id = any (array[h.id])
     returning r.*, h.from_state, 'it took longer than dagrun_timeout' as why
 ),
 {{run_entry}}
@@ -74,14 +80,13 @@ select id, state from changed order by id
 -- A person says how the run ended. Its tasks have been marked before.
 with {{moment}}, {{given_epochs}},
 held as materialized (
-    select r.id, r.state as from_state from dag_run r join given g on g.id = r.id and g.epoch = r.epoch
+    select g.id, r.state as from_state from given g {{its_run}}
     where r.state in ('queued', 'running') and $4 in ('success', 'failed') and {{all_done}}
-    order by r.id for update of r
 ),
 changed as (
     update dag_run r set state = $4, end_date = moment.now, timeout_at = null
     from held h cross join moment
-    where r.id = h.id
+    where r.id = any (array[h.id])
     returning r.*, h.from_state, $5::text as why
 ),
 {{run_entry}}
@@ -98,7 +103,7 @@ held as materialized (
 ),
 changed as (
     update task_instance t set state = 'scheduled'
-    from held h where t.id = h.id
+    from held h where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{entry}}
@@ -115,7 +120,7 @@ held as materialized (
 ),
 changed as (
     update task_instance t set state = 'upstream_failed', end_date = moment.now
-    from held h cross join moment where t.id = h.id
+    from held h cross join moment where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{looked}}, {{entry}}
@@ -132,7 +137,7 @@ held as materialized (
 ),
 changed as (
     update task_instance t set state = 'skipped', end_date = moment.now
-    from held h cross join moment where t.id = h.id
+    from held h cross join moment where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{looked}}, {{entry}}
@@ -149,7 +154,7 @@ held as materialized (
 ),
 changed as (
     update task_instance t set state = 'success', start_date = moment.now, end_date = moment.now
-    from held h cross join moment where t.id = h.id
+    from held h cross join moment where t.id = any (array[h.id])
     returning t.*, h.from_state, h.why
 ),
 {{announced}}, {{looked}}, {{entry}}

@@ -320,7 +320,7 @@ returns table (id bigint, classpath text, kwargs text, queue text, triggerer_id 
 language sql volatile as $$
     select from trigger w where w.id = any (waits) order by w.id for update;
     delete from trigger w
-    where w.id = any (waits) and not exists (select from task_instance t where t.waits_for = w.id)
+    where w.id = any (waits) and not exists (select from task_instance t where t.waits_for = w.id offset 0)
     returning w.id, w.classpath, w.kwargs, w.queue, w.triggerer_id, w.claim, w.on_kill
 $$;
 

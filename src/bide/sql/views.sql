@@ -34,7 +34,7 @@ from unnest($1::text[]) as open (pool) cross join lateral (
     where t.pool = open.pool and t.state = 'scheduled' and t.next_method is distinct from '__fail__'
       and {{answered}}
       and exists (select from dag_run r join dag d on d.dag_id = r.dag_id
-                  where r.id = t.dag_run_id and r.state = 'running' and not d.is_paused)
+                  where r.id = t.dag_run_id and r.state = 'running' and not d.is_paused offset 0)
       and t.dag_run_id <> all ($3::bigint[])
       and (t.dag_id, t.task_id) not in (select * from unnest($4::text[], $5::text[]))
       and (t.dag_run_id, t.task_id) not in (select * from unnest($6::bigint[], $7::text[]))
@@ -109,8 +109,8 @@ select id, claim from trigger where triggerer_id = $1 order by id
 -- name: expiring
 -- Runs that are out of time, with the tasks that have still to be stopped.
 select r.id, r.epoch,
-       array(select t.id from task_instance t where t.dag_run_id = r.id
-             and t.state not in ('success', 'failed', 'skipped', 'upstream_failed', 'removed') order by t.id) as tasks
+       array(select t.id from (select * from task_instance t where t.dag_run_id = r.id offset 0) t
+             where t.state not in ('success', 'failed', 'skipped', 'upstream_failed', 'removed') order by t.id) as tasks
 from dag_run r
 where r.state = 'running' and r.timeout_at <= bide_now()
 order by r.timeout_at limit $1

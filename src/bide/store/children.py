@@ -21,24 +21,10 @@ class Version(Struct, frozen=True):
     fingerprint: str
 
 
-class Newest(Struct, frozen=True):
-    """The newest version of a DAG, and the moment at which it was that."""
-
-    id: int
-    plan: str
-    now: datetime
-
-
 async def version_of(db: Database, dag_version_id: int) -> Version | None:
     """Find where the code of a version comes from."""
     rows = await db.rows("version_of", dag_version_id)
     return Version(**rows[0]) if rows else None
-
-
-async def newest_version(db: Database, dag_id: str) -> Newest | None:
-    """Find what a new run is made of."""
-    rows = await db.rows("newest_version", dag_id)
-    return Newest(**rows[0]) if rows else None
 
 
 async def read_xcom(db: Database, dag_id: str, run_id: str, task_id: str, map_index: int, key: str) -> str | None:

@@ -155,6 +155,8 @@ def session_settings(statement_timeout_sec: float) -> dict[str, str]:
     return {
         "application_name": "bide",
         "jit": "off",
+        # A plan is kept. One made in a quiet hour, on empty tables, would read all of them in the rush that follows.
+        "enable_seqscan": "off",
         "lock_timeout": f"{int(statement_timeout_sec * 500)}ms",
         "statement_timeout": f"{int(statement_timeout_sec * 1000)}ms",
         "idle_in_transaction_session_timeout": "10s",

@@ -50,6 +50,14 @@ class Tally(Struct, frozen=True):
     map_indexes: tuple[int, ...]
 
 
+class Crowd(Struct, frozen=True):
+    """A task of a run and the many that come before it."""
+
+    dag_run_id: int
+    task_id: str
+    upstream: tuple[str, ...]
+
+
 class Source(Struct, frozen=True):
     """An XCom that a task is mapped over."""
 
@@ -112,6 +120,11 @@ async def tallies(db: Database, tasks: Sequence[TaskOfRun]) -> list[Tally]:
         )
         for row in rows
     ]
+
+
+async def is_unfinished(db: Database, crowd: Crowd) -> bool:
+    """Tell whether one of many tasks is unfinished."""
+    return bool(await db.rows("is_unfinished", crowd.dag_run_id, crowd.upstream))
 
 
 async def skip_lists(db: Database, tasks: Sequence[TaskOfRun], key: str) -> dict[tuple[int, str], str]:

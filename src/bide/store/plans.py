@@ -12,9 +12,13 @@ from bide.store.rows import columns
 
 
 class FoundFile(Struct, frozen=True, kw_only=True):
-    """A file that was looked at; `error` says why it, or a part of it, cannot be used."""
+    """A file that was looked at; `error` says why it, or a part of it, cannot be used.
+
+    `known_hash` is what was stored of it before, as far as is known. As a fence: nobody has stored anything else since.
+    """
 
     fileloc: str
+    known_hash: str | None = None
     content_hash: str
     size: int
     mtime: datetime
@@ -56,28 +60,31 @@ class Fate(StrEnum):
     SAME = "same"
     REFUSED = "refused"
     GONE = "gone"
+    STALE = "stale"
 
 
 class Stored(Struct, frozen=True):
-    """A DAG after its file was looked at; where it was refused, `holder` is the file that has it already."""
+    """A DAG after its file was looked at, by its id; a stale one is a file, by its path.
+
+    Where a DAG was refused, `holder` is the file that has it already.
+    """
 
     outcome: Fate
-    dag_id: str
-    holder: str | None
+    name: str
+    holder: str | None = None
 
 
 class Schedule(Struct, frozen=True):
-    """What the next date of a DAG was told from, the last interval that was launched, and the database's clock."""
+    """What the next date of a DAG is told from: the last interval that was launched, and the database's clock."""
 
-    timetable: str | None
     last: Interval | None
     now: datetime
 
 
 async def store_files(db: Database, files: Sequence[FoundFile], dags: Sequence[FoundDag]) -> list[Stored]:
-    """Store what was found; each DAG at most once. One that does not come back was stored by somebody else."""
+    """Store what was found; each DAG at most once. One that does not come back was made by somebody else just now."""
     rows = await db.rows("store_files", *columns(FoundFile, files), *columns(FoundDag, dags))
-    return [Stored(Fate(row["outcome"]), row["dag_id"], row["holder"]) for row in rows]
+    return [Stored(Fate(row["outcome"]), row["name"], row["holder"]) for row in rows]
 
 
 async def forget_files(db: Database, filelocs: Sequence[str]) -> list[str]:
@@ -90,12 +97,17 @@ async def files_looked_at(db: Database) -> dict[str, float]:
     return {row["fileloc"]: row["seconds"] for row in await db.rows("files_looked_at")}
 
 
+async def file_hashes(db: Database, filelocs: Sequence[str]) -> dict[str, str]:
+    """Read what is stored of these files, told in short."""
+    return {row["fileloc"]: row["content_hash"] for row in await db.rows("file_hashes", filelocs)}
+
+
 async def schedules(db: Database, dag_ids: Sequence[str]) -> dict[str, Schedule]:
     """Read what the next dates of these DAGs are told from."""
     found = {}
     for row in await db.rows("schedules", dag_ids):
         start, end = row["last_start"], row["last_end"]
-        found[row["dag_id"]] = Schedule(row["timetable"], Interval(start, end) if start and end else None, row["now"])
+        found[row["dag_id"]] = Schedule(Interval(start, end) if start and end else None, row["now"])
     return found
 
 

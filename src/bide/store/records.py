@@ -1,6 +1,6 @@
 """What legs leave behind beside their outcomes; the statements are in sql/records.sql."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
@@ -67,10 +67,11 @@ async def read_log(
     return [Chunk(**row) for row in await db.rows("read_log", task_instance_id, try_number, after, limit)]
 
 
-async def log_size(db: Database, task_instance_id: int, try_number: int) -> int:
-    """Measure the log of a try, in bytes."""
-    size: int = (await db.rows("log_size", task_instance_id, try_number))[0]["size"]
-    return size
+async def log_sizes(db: Database, tries: Mapping[int, int]) -> dict[int, int]:
+    """Measure the logs of some tries, given by task instance, in bytes."""
+    if not tries:
+        return {}
+    return {row["id"]: row["size"] for row in await db.rows("log_sizes", list(tries), list(tries.values()))}
 
 
 async def record_legs(db: Database, worker_id: int, records: Sequence[NewRecord]) -> None:

@@ -1,6 +1,7 @@
 """Between Python's structs and PostgreSQL's arrays: a batch goes in as columns and comes out as rows."""
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from asyncpg import Record
@@ -53,11 +54,12 @@ def filled(kind: type[Row], records: Iterable[Record]) -> list[Row]:
 
 def columns(kind: type[Struct], items: Sequence[Struct]) -> list[list[Any]]:
     """Turn a batch around: one list for each field, in the order of the fields."""
-    return [[storable(getattr(item, field)) for item in items] for field in kind.__struct_fields__]
+    return [
+        [storable(value) if isinstance(value, str) and not value.isprintable() else value for value in values]
+        for values in (map(attrgetter(field), items) for field in kind.__struct_fields__)
+    ]
 
 
-def storable(value: Any) -> Any:
+def storable(text: str) -> str:
     """Replace what PostgreSQL's text cannot hold; such characters stand in error messages only."""
-    if isinstance(value, str) and not value.isprintable():
-        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
-    return value
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

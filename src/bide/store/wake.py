@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 ALIVE_EVERY_SEC = 5.0
 """A connection that is silent this long is asked whether it is there, and has as long again to answer."""
 RECONNECT_PAUSE_SEC = 0.5
+GATHER_SEC = 0.005
+"""After a hint the next one waits this long: whoever hints all the time costs the server one small commit each time."""
 
 
 class Channel(StrEnum):
@@ -63,6 +65,7 @@ class Hints:
                 await self._db.rows("notify", list(channels))
             except (DatabaseUnavailable, asyncpg.PostgresError) as error:
                 log.warning("Hints were lost, the others will look by themselves: %s", error)
+            await asyncio.sleep(GATHER_SEC)
 
 
 @asynccontextmanager

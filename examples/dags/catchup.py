@@ -1,0 +1,36 @@
+"""Catching up: one run for each interval since the start date, in the time zone of the DAG.
+
+A run is about the stretch of time between two dates of the schedule, and comes when that has passed.
+"""
+
+from typing import Unpack
+
+import pendulum
+
+from bide import DAG, Context, CronTriggerTimetable, task
+
+with DAG(
+    "catchup",
+    schedule="30 6 * * MON-FRI",
+    start_date=pendulum.datetime(2026, 3, 1, tz="Europe/Berlin"),
+    end_date=pendulum.datetime(2026, 12, 31, tz="Europe/Berlin"),
+    catchup=True,
+    max_active_runs=3,
+    tags=["example"],
+):
+
+    @task
+    def process(**context: Unpack[Context]) -> str:
+        return f"from {context['data_interval_start']} to {context['data_interval_end']}"
+
+    process()
+
+with DAG(
+    "no_catchup",
+    # For a moment rather than for the time before it.
+    schedule=CronTriggerTimetable("0 * * * *", timezone="Europe/Berlin"),
+    start_date=pendulum.datetime(2026, 3, 1, tz="Europe/Berlin"),
+    catchup=False,
+    tags=["example"],
+):
+    process.override(task_id="process_now")()

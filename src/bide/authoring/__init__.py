@@ -1,0 +1,82 @@
+"""What a DAG file is written with. Operators and sensors are written with the names of this page, and no others."""
+
+from bide.authoring import macros
+from bide.authoring.arguments import OperatorArguments, TaskArguments
+from bide.authoring.asset import Asset
+from bide.authoring.branching import BaseBranchOperator, follow
+from bide.authoring.calling import call_with_context
+from bide.authoring.connection import BaseHook, Connection
+from bide.authoring.context import Context, get_current_context
+from bide.authoring.dag import DAG
+from bide.authoring.dagflow import dag
+from bide.authoring.decorated import TaskFunction
+from bide.authoring.engine import clear_run, count_tasks, is_latest_run, launch_run, run_state, task_ids
+from bide.authoring.group import TaskGroup, task_group
+from bide.authoring.instance import DagRun, RuntimeTaskInstance
+from bide.authoring.mapping import MappedOperator
+from bide.authoring.operator import BaseOperator
+from bide.authoring.params import Param, ParamsDict
+from bide.authoring.place import mistake, near
+from bide.authoring.reference import literal
+from bide.authoring.relations import Label, chain, chain_linear, cross_downstream
+from bide.authoring.schedule import CronDataIntervalTimetable, CronTriggerTimetable, DeltaDataIntervalTimetable
+from bide.authoring.sensor import BaseSensorOperator, PokeReturnValue, SensorArguments
+from bide.authoring.shell import Shell, environment
+from bide.authoring.variable import Variable
+from bide.authoring.xcomarg import XComArg
+from bide.model.plan import WeightRule
+from bide.model.states import RunState as DagRunState
+from bide.model.states import TaskState as TaskInstanceState
+from bide.model.trigger_rules import TriggerRule
+
+__all__ = [
+    "DAG",
+    "Asset",
+    "BaseBranchOperator",
+    "BaseHook",
+    "BaseOperator",
+    "BaseSensorOperator",
+    "Connection",
+    "Context",
+    "CronDataIntervalTimetable",
+    "CronTriggerTimetable",
+    "DagRun",
+    "DagRunState",
+    "DeltaDataIntervalTimetable",
+    "Label",
+    "MappedOperator",
+    "OperatorArguments",
+    "Param",
+    "ParamsDict",
+    "PokeReturnValue",
+    "RuntimeTaskInstance",
+    "SensorArguments",
+    "Shell",
+    "TaskArguments",
+    "TaskFunction",
+    "TaskGroup",
+    "TaskInstanceState",
+    "TriggerRule",
+    "Variable",
+    "WeightRule",
+    "XComArg",
+    "call_with_context",
+    "chain",
+    "chain_linear",
+    "clear_run",
+    "count_tasks",
+    "cross_downstream",
+    "dag",
+    "environment",
+    "follow",
+    "get_current_context",
+    "is_latest_run",
+    "launch_run",
+    "literal",
+    "macros",
+    "mistake",
+    "near",
+    "run_state",
+    "task_group",
+    "task_ids",
+]

@@ -1,0 +1,108 @@
+"""What an author derives operators from."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, Unpack
+
+from bide.authoring.arguments import OperatorArguments
+from bide.authoring.mapping import Partial
+from bide.authoring.node import Node
+from bide.authoring.place import here
+from bide.authoring.reference import needed_by
+from bide.exceptions import TaskFailed
+
+if TYPE_CHECKING:
+    from bide.authoring.context import Context
+
+
+class BaseOperator(Node):
+    """One step of work. A class of your own says in `execute` what is to be done.
+
+    The arguments that are named in `template_fields` may hold templates, and what other tasks return.
+    """
+
+    template_fields: Collection[str] = ()
+    # Endings of file names: an argument that ends so names a file that holds the template.
+    template_ext: Collection[str] = ()
+    template_fields_renderers: Mapping[str, str] = {}
+    # It says by `ti.skip_tasks` which tasks after it are to be skipped.
+    branches: bool = False
+    # There is nothing to execute, so no worker is needed.
+    is_empty: bool = False
+    # Values that came from elsewhere: they are no templates, whatever they look like.
+    data: Sequence[Any] = ()
+    ui_color: str = "#fff"
+    ui_fgcolor: str = "#000"
+
+    def __init__(self, **kwargs: Unpack[OperatorArguments]) -> None:
+        super().__init__(**kwargs)
+
+    def execute(self, context: Context) -> Any:
+        """Do the work. What is returned can be used by other tasks."""
+        raise TaskFailed(f"{type(self).__name__} has no method execute(self, context), so there is nothing to do.")
+
+    def pre_execute(self, context: Context) -> None:
+        """Prepare for `execute`. By default this calls the function that was given as `pre_execute`."""
+        if self.pre_execute_hook is not None:
+            self.pre_execute_hook(context)
+
+    def post_execute(self, context: Context, result: Any = None) -> None:
+        """Look at what `execute` has returned. By default this calls the function given as `post_execute`."""
+        if self.post_execute_hook is not None:
+            self.post_execute_hook(context, result)
+
+    def on_kill(self) -> None:
+        """Stop what the task has started elsewhere. Called when its time is up or somebody stops it."""
+
+    def prepare_template(self) -> None:
+        """Change arguments after the files of templates have been read, and before anything is rendered."""
+
+    @property
+    def log(self) -> logging.Logger:
+        """Where the task writes its log."""
+        return logging.getLogger(f"bide.task.{type(self).__name__}")
+
+    def argument(self, name: str, default: Any = None) -> Any:
+        """Return what was decided about the task beforehand under a name that not all operators know."""
+        return getattr(self, name, default)
+
+    @classmethod
+    def partial(cls, **kwargs: Any) -> Partial[Self]:
+        """Give the arguments that are the same for all elements; `.expand()` takes those that differ."""
+        return Partial(cls, kwargs)
+
+    def needed(self) -> Iterator[Node]:
+        """List the tasks whose results stand in its templated arguments."""
+        for name in self.template_fields:
+            yield from needed_by(getattr(self, name, None))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        super().__setattr__(name, value)
+        if name in self.template_fields and self.__dict__.get("_settled"):
+            for task in needed_by(value):
+                task.comes_before(self, here())
+
+    def stand_for(self, mapped: Node, data: Sequence[Any]) -> None:
+        """Take the place of a mapped task, as one of its instances."""
+        self._dag = mapped.dag
+        self.task_group, self.upstream, self.downstream = mapped.task_group, mapped.upstream, mapped.downstream
+        self.data = data
+
+    def for_one_leg(self) -> Self:
+        """Copy it, so that what one leg makes of its arguments is not seen by another."""
+        twin = copy.copy(self)
+        twin.__dict__["_settled"] = False
+        return twin
+
+    # What templates are made into. ----------------------------------------------------------------------------
+
+    def render_template_fields(self, context: Context) -> None:
+        """Put the values of this run into the templated arguments."""
+        self.dag.templates.render_fields(self, context)
+
+    def render_template(self, content: Any, context: Context) -> Any:
+        """Put the values of this run into a template, or into all templates in a list or dict."""
+        return self.dag.templates.render(content, context, self)

@@ -1,0 +1,127 @@
+"""When a DAG is to run, as its author says it, turned into what the plan keeps of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim, CronSimError
+
+from bide.authoring.asset import Asset
+from bide.authoring.place import kind_of, mistake, near
+from bide.model.plan import SchedulePlan
+
+PRESETS = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@quarterly": "0 0 1 */3 *",
+    "@yearly": "0 0 1 1 *",
+}
+_OTHER = {"@once": "once", "@continuous": "continuous"}
+_EXAMPLE = "write '@daily', a cron line such as '30 6 * * *', a timedelta, or None"
+
+
+class Timetable:
+    """A rule that says when a DAG runs."""
+
+    def plan(self) -> SchedulePlan:
+        """Turn it into what the plan keeps of it."""
+        raise NotImplementedError
+
+
+class CronDataIntervalTimetable(Timetable):
+    """Runs at the times of a cron line, each for the stretch between the time before and its own."""
+
+    def __init__(self, cron: str, timezone: str | tzinfo) -> None:
+        self.cron = cron
+        self.timezone = zone_name(timezone)
+        self.expression = _checked(cron)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what the plan keeps."""
+        return {"expression": self.expression, "timezone": self.timezone}
+
+    def plan(self) -> SchedulePlan:
+        """Turn it into what the plan keeps of it."""
+        summary = self.cron if self.timezone == "UTC" else f"{self.cron} ({self.timezone})"
+        return SchedulePlan(kind="cron", arguments=self.arguments(), summary=summary)
+
+
+class CronTriggerTimetable(CronDataIntervalTimetable):
+    """Runs at the times of a cron line, each for that moment and not for the stretch before it."""
+
+    def __init__(
+        self,
+        cron: str,
+        *,
+        timezone: str | tzinfo,
+        interval: timedelta = timedelta(0),
+        run_immediately: bool = False,
+    ) -> None:
+        super().__init__(cron, timezone)
+        if interval or run_immediately:
+            raise mistake(
+                "CronTriggerTimetable takes a cron line and a time zone; interval and run_immediately do not work yet."
+            )
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what the plan keeps."""
+        return {**super().arguments(), "trigger": True}
+
+
+class DeltaDataIntervalTimetable(Timetable):
+    """Runs again and again, with the same time in between."""
+
+    def __init__(self, delta: timedelta) -> None:
+        if not isinstance(delta, timedelta) or delta <= timedelta(0):
+            raise mistake(f"A schedule needs a timedelta that is longer than nothing, not {delta!r}.")
+        self.delta = delta
+
+    def plan(self) -> SchedulePlan:
+        """Turn it into what the plan keeps of it."""
+        return SchedulePlan(
+            kind="delta", arguments={"seconds": self.delta.total_seconds()}, summary=f"every {self.delta}"
+        )
+
+
+def schedule_plan(schedule: object, zone: tzinfo | None) -> SchedulePlan:
+    """Turn whatever an author has given as `schedule` into what the plan keeps of it; cron lines are in this zone."""
+    if schedule is None:
+        return SchedulePlan(summary="only when somebody launches it")
+    if isinstance(schedule, str):
+        if schedule in _OTHER:
+            return SchedulePlan(kind=_OTHER[schedule], summary=schedule)
+        return CronDataIntervalTimetable(schedule, zone or "UTC").plan()
+    if isinstance(schedule, timedelta):
+        return DeltaDataIntervalTimetable(schedule).plan()
+    if isinstance(schedule, Timetable):
+        return schedule.plan()
+    if isinstance(schedule, Asset) or (isinstance(schedule, list | tuple) and schedule):
+        raise mistake("Schedules on assets do not work yet; give a time instead, or None.")
+    raise mistake(f"schedule is {kind_of(schedule)}; {_EXAMPLE}.")
+
+
+def zone_name(zone: str | tzinfo) -> str:
+    """Find the name of a time zone. An offset alone does not say when the clocks of a place change."""
+    name = zone if isinstance(zone, str) else getattr(zone, "key", None) or zone.tzname(None)
+    try:
+        return ZoneInfo(str(name)).key
+    except (KeyError, ValueError, OSError):
+        raise mistake(f"{name!r} is no time zone with a name, such as 'Europe/Berlin'.") from None
+
+
+def _checked(cron: str) -> str:
+    if not isinstance(cron, str):
+        raise mistake(f"A cron line is a text, not {kind_of(cron)}.")
+    if cron.startswith("@") and cron not in PRESETS:
+        raise mistake(f"schedule {cron!r} is unknown{near(cron, [*PRESETS, *_OTHER])}")
+    expression = PRESETS.get(cron, cron)
+    try:
+        next(CronSim(expression, datetime(2024, 1, 1, tzinfo=UTC)))
+    except (CronSimError, StopIteration) as error:
+        why = str(error) or "its time never comes"
+        raise mistake(f"schedule {cron!r} is no cron line ({why}); {_EXAMPLE}.") from None
+    return expression

@@ -1,0 +1,47 @@
+"""The log of a task: lines on standard error, which the worker takes into the log of the try."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+_LEVEL = logging.INFO
+
+
+class _Lines(logging.Formatter):
+    """Time, level and message; a message of several lines stays together."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+        text = record.getMessage()
+        if record.exc_info:
+            text = f"{text}\n{self.formatException(record.exc_info)}"
+        return f"{time} {record.levelname:<8} {text}"
+
+
+class _ToStandardError(logging.Handler):
+    """Writes to whatever standard error is at the moment: a child gets its own after it was forked."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(self.format(record) + "\n")
+            sys.stderr.flush()
+        except Exception:
+            self.handleError(record)
+
+
+@contextmanager
+def task_log() -> Iterator[None]:
+    """Let everything that is logged meanwhile appear in the task's log, also what libraries say, and only once."""
+    root, handler = logging.getLogger(), _ToStandardError()
+    handler.setFormatter(_Lines())
+    handlers, level = list(root.handlers), root.level
+    # Whatever else writes to the terminal would write the same lines again; files of the author's own go on.
+    root.handlers = [*(each for each in handlers if type(each) is not logging.StreamHandler), handler]
+    root.setLevel(_LEVEL)
+    try:
+        yield
+    finally:
+        root.handlers = handlers
+        root.setLevel(level)

@@ -1,0 +1,124 @@
+"""Running one leg of a task: a pipeline of small steps from the worker's order to the outcome."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, cast
+
+from bide.authoring.context import Context, set_current
+from bide.authoring.dag import DAG
+from bide.authoring.instance import DagRun
+from bide.authoring.mapping import MappedOperator
+from bide.authoring.node import Node
+from bide.authoring.operator import BaseOperator
+from bide.authoring.plan import CALLBACKS
+from bide.authoring.port import Port, answering
+from bide.authoring.traces import told, trace_of
+from bide.authoring.values import VALUES
+from bide.children.context import build_context, params_of
+from bide.children.limits import limited
+from bide.children.log import task_log
+from bide.children.outcomes import outcome_of, success
+from bide.exceptions import TaskFailed, TaskTerminated, TaskTimeout
+from bide.model.messages import RunLeg
+from bide.model.outcome import Outcome
+from bide.model.plan import Callback
+
+
+def run_leg(order: RunLeg, dag: DAG, port: Port) -> Outcome:
+    """Run one leg, whatever the author's code does, and tell how it ended. Saving that is the worker's part."""
+    with task_log(), answering(port):
+        try:
+            with limited(order.try_time_left):
+                return _run(order, dag)
+        except BaseException as error:
+            return outcome_of(error)
+        finally:
+            set_current(None)
+
+
+def _run(order: RunLeg, dag: DAG) -> Outcome:
+    task, context = prepare(order, dag)
+    try:
+        if order.next_method is None:
+            call_back(task, Callback.EXECUTE, context)
+        returned = go(task, order, context)
+        return success(task, context["ti"], returned)
+    except (TaskTimeout, TaskTerminated, KeyboardInterrupt):
+        _on_kill(task)
+        raise
+
+
+def prepare(order: RunLeg, dag: DAG) -> tuple[BaseOperator, Context]:
+    """Make the operator of this leg, with the values of this run in its arguments."""
+    found, dag_run = find_task(order, dag), DagRun(order.run)
+    params = params_of(found, dag_run.conf)
+    context = build_context(order, found, dag_run, params)
+    set_current(context)
+    task = instance_of(found, order, context)
+    context["task"] = context["ti"].task = task
+    params.validate()
+    task.render_template_fields(context)
+    return task, context
+
+
+def find_task(order: RunLeg, dag: DAG) -> Node:
+    """Find the task in the DAG as it is now."""
+    if not dag.has_task(order.task_id):
+        raise TaskFailed(f"DAG {dag.dag_id!r} has no task {order.task_id!r} any more.")
+    return dag.get_task(order.task_id)
+
+
+def instance_of(found: Node, order: RunLeg, context: Context) -> BaseOperator:
+    """Make an operator that this leg may change: a copy, or one instance of a mapped task."""
+    if isinstance(found, MappedOperator):
+        return found.unmap(context, order.map_index)
+    return cast(BaseOperator, found).for_one_leg()
+
+
+def go(task: BaseOperator, order: RunLeg, context: Context) -> Any:
+    """Execute the task, or go on in the method that an earlier leg has named."""
+    if order.next_method is None or order.next_method == "execute":
+        task.pre_execute(context)
+        returned = task.execute(context, **_next_arguments(order))
+    else:
+        method = getattr(task, order.next_method, None)
+        if method is None:
+            raise TaskFailed(f"{type(task).__name__} has no method {order.next_method!r} to go on in.")
+        returned = method(context, **_next_arguments(order))
+    task.post_execute(context, returned)
+    return returned
+
+
+def _next_arguments(order: RunLeg) -> dict[str, Any]:
+    return {} if order.next_kwargs is None else VALUES.decode(order.next_kwargs)
+
+
+def _on_kill(task: BaseOperator) -> None:
+    try:
+        task.on_kill()
+    except Exception as error:
+        task.log.error("on_kill has failed too:\n%s", trace_of(error))
+
+
+def call_back(task: BaseOperator | Node | DAG, kind: Callback, context: Context) -> None:
+    """Call the functions that somebody wants to be called at this moment. Their failures are logged, and no more."""
+    for function in getattr(task, CALLBACKS[kind], None) or ():
+        try:
+            function(context)
+        except Exception as error:
+            log = logging.getLogger("bide.task")
+            log.error("%s has failed:\n%s", CALLBACKS[kind], trace_of(error) or told(error))
+
+
+def run_callback(kind: Callback, order: RunLeg, dag: DAG, port: Port, reason: str | None = None) -> None:
+    """Call the functions of a task that somebody wants to be called after a try, with its context."""
+    with task_log(), answering(port):
+        try:
+            found, dag_run = find_task(order, dag), DagRun(order.run)
+            context = build_context(order, found, dag_run, params_of(found, dag_run.conf))
+            set_current(context)
+            context["exception"] = context["reason"] = reason
+            call_back(found, kind, context)
+        finally:
+            set_current(None)

@@ -1,0 +1,1 @@
+"""Operators that come along: one module for each kind, named as Airflow names them."""

@@ -1,0 +1,25 @@
+"""A sensor for a time of day."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, time
+from typing import Unpack
+
+from bide.authoring import BaseSensorOperator, Context, SensorArguments
+
+
+class TimeSensor(BaseSensorOperator):
+    """Waits until it is a time of day, today, in the time zone of the DAG."""
+
+    def __init__(self, *, target_time: time, **kwargs: Unpack[SensorArguments]) -> None:
+        super().__init__(**kwargs)
+        self.target_time = target_time
+
+    def poke(self, context: Context) -> bool:
+        """Look at the clock."""
+        # The day is that on which the try began: waiting past midnight is not waiting for another day.
+        zone = self.dag.timezone or UTC
+        today = context["ti"].start_date.astimezone(zone).date()
+        target = datetime.combine(today, self.target_time.replace(tzinfo=self.target_time.tzinfo or zone))
+        self.log.info("Waiting until %s", target)
+        return datetime.now(UTC) >= target

@@ -1,0 +1,172 @@
+"""The real engine in one process: the scheduler's rounds, and legs that run in the caller's thread."""
+
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import Any, Self, TypeVar
+
+from bide.authoring import DAG
+from bide.authoring.plan import to_plan
+from bide.authoring.values import VALUES
+from bide.children.run import run_leg
+from bide.control import desk, launching
+from bide.exceptions import EngineRefused
+from bide.model.messages import Ask
+from bide.model.plan import DagPlan
+from bide.model.retry import RetryPolicy
+from bide.model.states import RunState
+from bide.process.wakes import Bells
+from bide.scheduler.rounds import Rounds
+from bide.sealing import Sealer, generate_key
+from bide.store import children, jobs, legs, people, scratch, views
+from bide.store.database import Database
+from bide.store.jobs import JobType, NewJob
+from bide.store.legs import Started
+from bide.store.scratch import InstanceState
+from bide.store.wake import Hints
+from bide.testing.ground import Background, fresh
+from bide.worker.answers import Answers
+from bide.worker.leg import Leg
+from bide.worker.logs import LogWriter
+from bide.worker.outbox import Outbox
+
+Answer = TypeVar("Answer")
+WHO = "test"
+MANY = 1000
+LOG_LIMIT_KB = 10_240
+KILL_PATIENCE = timedelta(seconds=30)
+LONGEST_WAIT = timedelta(days=366)
+NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class Engine:
+    """DAGs that run on a database of their own. Its clock stands still until `go` or `move` moves it."""
+
+    def __init__(self, background: Background, db: Database, started_at: datetime) -> None:
+        self._background, self._db = background, db
+        self._dags: dict[str, DAG] = {}
+        self._plans: dict[str, DagPlan] = {}
+        self._names: dict[int, tuple[str, str]] = {}
+        bells = Bells(Hints(db))
+        sealer = Sealer([generate_key()])
+        self._sealer = sealer
+        self._rounds = Rounds(db, lambda channel: None, WHO, KILL_PATIENCE, MANY)
+        self._answers = Answers(db, bells, sealer, {}, KILL_PATIENCE)
+        self._outbox = Outbox(db, sealer, LogWriter(db), lambda: None)
+        self._outbox.who = WHO
+        self._run(scratch.set_clock(db, started_at))
+        job = NewJob(job_type=JobType.WORKER, hostname="test", heartbeat_sec=LONGEST_WAIT.total_seconds())
+        self._outbox.worker_id = self._run(jobs.register(db, WHO, job))
+
+    @classmethod
+    @contextmanager
+    def fresh(cls, started_at: datetime | None = None) -> Iterator[Self]:
+        """Give an engine for as long as the block runs."""
+        with fresh() as (background, db):
+            yield cls(background, db, started_at or datetime.now(UTC))
+
+    @property
+    def now(self) -> datetime:
+        """What its clock says."""
+        return self._run(scratch.read_clock(self._db))
+
+    def move(self, by: timedelta) -> None:
+        """Move its clock."""
+        self._run(scratch.set_clock(self._db, self.now + by))
+
+    def add(self, dag: DAG) -> None:
+        """Make a DAG known, or a new version of it."""
+        plan = to_plan(dag)
+        self._dags[dag.dag_id], self._plans[dag.dag_id] = dag, plan
+        self._run(scratch.store_version(self._db, plan))
+
+    def set_variable(self, key: str, value: str) -> None:
+        """Set a variable that tasks may read."""
+        self._run(desk.set_variable(self._db, self._sealer, key, value))
+
+    def set_connection(self, conn_id: str, conn_type: str, text: str) -> None:
+        """Set a connection that tasks may use: a URI or a JSON text."""
+        self._run(desk.set_connection(self._db, self._sealer, conn_id, conn_type, text))
+
+    def launch(
+        self,
+        dag: DAG,
+        conf: Mapping[str, Any] = NONE,
+        logical_date: datetime | None = None,
+        run_id: str | None = None,
+    ) -> int:
+        """Launch a run, and give its number."""
+        if dag.dag_id not in self._dags:
+            self.add(dag)
+        text = VALUES.encode(dict(conf), "conf") if conf else None
+        launched = self._run(
+            launching.launch(self._db, WHO, dag.dag_id, run_id=run_id, logical_date=logical_date, conf=text)
+        )
+        if launched is None:
+            raise ValueError(f"DAG {dag.dag_id!r} has a run {run_id!r} already.")
+        self._names[launched.id] = dag.dag_id, launched.run_id
+        return launched.id
+
+    def go(self) -> None:
+        """Run everything to its end; where there is only to wait, the clock moves on."""
+        while True:
+            while self.step():
+                pass
+            until_due = self._run(self._rounds.go())
+            if until_due is None or until_due > LONGEST_WAIT:
+                return
+            self.move(max(until_due, timedelta(0)))
+
+    def step(self) -> bool:
+        """Schedule, and run one batch of legs; false if there was none to run."""
+        self._run(self._rounds.go())
+        queues = sorted({task.queue for plan in self._plans.values() for task in plan.tasks})
+        offered = self._run(views.offered(self._db, queues, MANY))
+        started = self._run(legs.start(self._db, WHO, self._outbox.worker_id, offered)) if offered else []
+        for one in started:
+            self._play(one)
+        return bool(started)
+
+    def clear(self, ids: list[int]) -> None:
+        """Clear task instances, as a person does."""
+        self._run(people.clear(self._db, WHO, KILL_PATIENCE, ids))
+
+    def states(self, run: int) -> tuple[RunState, list[InstanceState]]:
+        """Tell how a run and its task instances stand."""
+        return self._run(scratch.states_of_run(self._db, run))
+
+    def xcom(self, run: int, task_id: str, map_index: int = -1, key: str = "return_value") -> Any:
+        """Read what a task has left."""
+        dag_id, run_id = self._names[run]
+        text = self._run(children.read_xcom(self._db, dag_id, run_id, task_id, map_index, key))
+        return None if text is None else VALUES.decode(text)
+
+    def _play(self, started: Started) -> None:
+        plan = self._plans[started.dag_id]
+        policy = next((task.retry for task in plan.tasks if task.task_id == started.task_id), RetryPolicy())
+        leg = Leg(started, policy, LOG_LIMIT_KB)
+        outcome = run_leg(leg.order(), self._dags[started.dag_id], _Port(self, leg))
+        self._outbox.put(leg, outcome, None)
+        self._run(self._outbox.commit())
+
+    def answer(self, leg: Leg, question: Ask) -> Any:
+        """Answer a question of a leg."""
+        answer = self._run(self._answers.answer(leg, question))
+        if answer.refused is not None:
+            raise EngineRefused(answer.refused)
+        return answer.value
+
+    def _run(self, act: Coroutine[Any, Any, Answer]) -> Answer:
+        return self._background.run(act)
+
+
+class _Port:
+    """A leg's way to the engine, without a socket in between."""
+
+    def __init__(self, engine: Engine, leg: Leg) -> None:
+        self._engine, self._leg = engine, leg
+
+    def ask(self, question: Ask) -> Any:
+        """Ask the engine."""
+        return self._engine.answer(self._leg, question)

@@ -1,0 +1,145 @@
+"""Answering what the code of a task asks: from the database, or for connections and variables from the environment.
+
+What is secret in an answer is known to the log of the leg before the answer is given.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from bide.control import launching
+from bide.errors import BideError
+from bide.model import messages as m
+from bide.process.masking import secrets_of_connection, secrets_of_variable
+from bide.process.wakes import Bells
+from bide.sealing import Sealer, connection, variable
+from bide.store import children, people
+from bide.store.database import Database
+from bide.store.wake import Channel
+from bide.worker.leg import Leg
+
+CONNECTION_IN_ENVIRONMENT = "BIDE_CONN_"
+VARIABLE_IN_ENVIRONMENT = "BIDE_VAR_"
+
+
+class Refusal(Exception):
+    """There is no answer; the text says why to the author of the task."""
+
+
+class Answers:
+    """Answers the questions of legs."""
+
+    def __init__(
+        self, db: Database, bells: Bells, sealer: Sealer, environ: Mapping[str, str], kill_patience: timedelta
+    ) -> None:
+        self._db = db
+        self._bells = bells
+        self._sealer = sealer
+        self._environ = environ
+        self._kill_patience = kill_patience
+        self._by_kind: Mapping[type, Callable[[Leg, Any], Awaitable[Any]]] = {
+            m.GetXCom: self._get_xcom,
+            m.GetXComs: self._get_xcoms,
+            m.PutXCom: self._put_xcom,
+            m.GetVariable: self._get_variable,
+            m.PutVariable: self._put_variable,
+            m.DeleteVariable: self._delete_variable,
+            m.GetConnection: self._get_connection,
+            m.LaunchRun: self._launch_run,
+            m.ClearRun: self._clear_run,
+            m.GetRun: self._get_run,
+            m.GetPreviousRun: self._get_previous_run,
+            m.CountTasks: self._count_tasks,
+        }
+
+    async def answer(self, leg: Leg, question: m.Ask) -> m.Answer:
+        """Answer one question; whatever goes wrong is said to the task, which decides what that means."""
+        try:
+            return m.Answer(await self._by_kind[type(question)](leg, question))
+        except (BideError, Refusal, LookupError) as error:
+            return m.Answer(refused=leg.masker(str(error)))
+        except Exception as error:
+            # The database's own words, such as that a text is no JSON.
+            return m.Answer(refused=leg.masker(f"{type(question).__name__} failed: {error}"))
+
+    async def _get_xcom(self, leg: Leg, asked: m.GetXCom) -> str | None:
+        until = leg.started.logical_date
+        if asked.include_prior_dates and until is not None:
+            return await children.read_latest_xcom(
+                self._db, asked.dag_id, until, asked.task_id, asked.map_index, asked.key
+            )
+        return await children.read_xcom(self._db, asked.dag_id, asked.run_id, asked.task_id, asked.map_index, asked.key)
+
+    async def _get_xcoms(self, leg: Leg, asked: m.GetXComs) -> list[str]:
+        return await children.read_xcoms(self._db, asked.dag_id, asked.run_id, asked.task_id, asked.key)
+
+    async def _put_xcom(self, leg: Leg, asked: m.PutXCom) -> bool:
+        return await children.push_xcom(self._db, leg.key.id, leg.key.leg, asked.key, asked.value)
+
+    async def _get_variable(self, leg: Leg, asked: m.GetVariable) -> str | None:
+        value = self._environ.get(VARIABLE_IN_ENVIRONMENT + asked.key.upper())
+        if value is None:
+            sealed = await children.read_variable(self._db, asked.key)
+            value = None if sealed is None else self._sealer.open(sealed, variable(asked.key))
+        if value is not None:
+            leg.masker.learn(*secrets_of_variable(asked.key, value))
+        return value
+
+    async def _put_variable(self, leg: Leg, asked: m.PutVariable) -> bool:
+        leg.masker.learn(*secrets_of_variable(asked.key, asked.value))
+        sealed = self._sealer.seal(asked.value, variable(asked.key))
+        await children.write_variable(self._db, asked.key, sealed, asked.description)
+        return True
+
+    async def _delete_variable(self, leg: Leg, asked: m.DeleteVariable) -> bool:
+        return await children.delete_variable(self._db, asked.key)
+
+    async def _get_connection(self, leg: Leg, asked: m.GetConnection) -> str | None:
+        text = self._environ.get(CONNECTION_IN_ENVIRONMENT + asked.conn_id.upper())
+        if text is None:
+            sealed = await children.read_connection(self._db, asked.conn_id)
+            text = None if sealed is None else self._sealer.open(sealed, connection(asked.conn_id))
+        if text is not None:
+            leg.masker.learn(*secrets_of_connection(text))
+        return text
+
+    async def _launch_run(self, leg: Leg, asked: m.LaunchRun) -> str | None:
+        launched = await launching.launch(
+            self._db,
+            self._who(leg),
+            asked.dag_id,
+            run_id=asked.run_id,
+            logical_date=asked.logical_date,
+            conf=asked.conf,
+        )
+        if launched is None:
+            return None
+        self._bells.ring(Channel.SCHEDULER)
+        return launched.run_id
+
+    async def _clear_run(self, leg: Leg, asked: m.ClearRun) -> int:
+        tasks = await children.tasks_of_run(self._db, asked.dag_id, asked.run_id)
+        if not tasks:
+            raise Refusal(f"DAG {asked.dag_id!r} has no run {asked.run_id!r} that could be cleared.")
+        cleared = await people.clear(self._db, self._who(leg), self._kill_patience, tasks, "a task has cleared its run")
+        self._bells.ring(Channel.SCHEDULER)
+        self._bells.ring(Channel.WORKER)
+        self._bells.ring(Channel.TRIGGERER)
+        return len(cleared)
+
+    async def _get_run(self, leg: Leg, asked: m.GetRun) -> str | None:
+        if asked.run_id is None and asked.logical_date is None:
+            raise Refusal("A run is known by its run_id or its logical_date; give one of them.")
+        return await children.run_state(self._db, asked.dag_id, asked.run_id, asked.logical_date)
+
+    async def _get_previous_run(self, leg: Leg, asked: m.GetPreviousRun) -> m.RunFacts | None:
+        return await children.previous_run(self._db, asked.dag_id, asked.before, asked.state)
+
+    async def _count_tasks(self, leg: Leg, asked: m.CountTasks) -> int:
+        return await children.count_tasks(
+            self._db, asked.dag_id, asked.states, asked.task_ids, asked.run_ids, asked.logical_dates
+        )
+
+    @staticmethod
+    def _who(leg: Leg) -> str:
+        return f"task {leg.started.dag_id}.{leg.started.task_id}"

@@ -1,0 +1,97 @@
+"""One leg on this worker, from the moment it was started until everything about it is said."""
+
+import asyncio
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from bide.model.messages import RunFacts, RunLeg
+from bide.model.outcome import Failed, Outcome, Skipped
+from bide.model.retry import RetryPolicy
+from bide.process.masking import Masker
+from bide.store.legs import Started
+from bide.store.records import NewRecord
+from bide.store.rows import Leg as LegKey
+from bide.worker.logs import LegLog
+
+if TYPE_CHECKING:
+    from bide.worker.child import Child
+    from bide.worker.warm import WarmProcess
+
+
+class Leg:
+    """A leg that was started here. `stopping` says why it was taken away, once it was."""
+
+    def __init__(self, started: Started, policy: RetryPolicy, log_limit_kb: int, logged: int = 0) -> None:
+        """`logged` is the number of bytes that earlier legs of its try have written."""
+        self.started = started
+        self.key = LegKey(started.id, started.leg)
+        self.policy = policy
+        self.masker = Masker()
+        self.log = LegLog(started.id, started.try_number, started.leg, log_limit_kb, self.masker, logged)
+        self.stopping: str | None = None
+        self.warm: WarmProcess | None = None
+        self.child: Child | None = None
+        self.timers: list[asyncio.TimerHandle] = []
+
+    def order(self) -> RunLeg:
+        """Say to a child what is to be run."""
+        given = self.started
+        return RunLeg(
+            id=given.id,
+            leg=given.leg,
+            task_id=given.task_id,
+            map_index=given.map_index,
+            try_number=given.try_number,
+            max_tries=given.max_tries,
+            run=run_facts(given),
+            now=given.now,
+            next_method=given.next_method,
+            next_kwargs=given.next_kwargs,
+            try_time_left=_not_negative(given.try_time_left),
+            sensor_time_left=_not_negative(given.sensor_time_left),
+        )
+
+    def masked(self, outcome: Outcome) -> Outcome:
+        """Return the outcome as it may be stored: what the task says to people without its secrets."""
+        if isinstance(outcome, Failed):
+            return Failed(self.masker(outcome.error), self.masker(outcome.traceback), outcome.retryable)
+        if isinstance(outcome, Skipped):
+            return Skipped(self.masker(outcome.reason))
+        return outcome
+
+    def record(self, pid: int | None, exit: str | None, peak_memory_kb: int | None, cpu_sec: float | None) -> NewRecord:
+        """Say how its process ended and what it used."""
+        return NewRecord(
+            task_instance_id=self.started.id,
+            leg=self.started.leg,
+            try_number=self.started.try_number,
+            pid=pid,
+            started_at=self.started.now,
+            exit=exit,
+            peak_memory_kb=peak_memory_kb,
+            cpu_sec=cpu_sec,
+        )
+
+    def forget_timers(self) -> None:
+        """Nobody has to look after it any more."""
+        for timer in self.timers:
+            timer.cancel()
+        self.timers.clear()
+
+
+def run_facts(given: Started) -> RunFacts:
+    """Say what the run of a leg is."""
+    return RunFacts(
+        dag_id=given.dag_id,
+        run_id=given.run_id,
+        run_type=given.run_type,
+        logical_date=given.logical_date,
+        data_interval_start=given.data_interval_start,
+        data_interval_end=given.data_interval_end,
+        start_date=given.run_start_date,
+        conf=given.conf,
+    )
+
+
+def _not_negative(left: timedelta | None) -> timedelta | None:
+    return None if left is None else max(left, timedelta(0))
