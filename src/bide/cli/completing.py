@@ -1,4 +1,4 @@
-"""Completion of ids in the shell: only from a database that answers already, soon, and never with a word of complaint."""
+"""Completion of ids in the shell: from a database that answers already and soon, and without a word of complaint."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -87,4 +87,3 @@ async def _variables(db: Database) -> list[str]:
 
 async def _connections(db: Database) -> list[str]:
     return [conn_id for conn_id, _, _ in await control.connections(db)]
-
