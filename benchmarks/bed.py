@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 from msgspec import Struct
 
-from bide.sql import read
+from bide.sql import schema
 from bide.store import jobs, runs, views
 from bide.store.database import Database, connected
 from bide.store.deferral import NewWait
@@ -42,7 +42,7 @@ async def fresh_database(server_url: str) -> AsyncIterator[str]:
         url = urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
         connection = await asyncpg.connect(url)
         try:
-            await connection.execute(read("schema.sql"))
+            await connection.execute(schema())
             await connection.execute("insert into dag (dag_id, max_active_tasks) values ('bench', 1000000)")
         finally:
             await connection.close()

@@ -15,7 +15,7 @@ import asyncpg
 import pytest
 
 from bide import embedded
-from bide.sql import read
+from bide.sql import schema
 from bide.store.database import Database, connected
 
 # The tests kill no power supply: what they check is not lost when a test server is.
@@ -59,7 +59,7 @@ async def make_template(server: Server) -> asyncpg.Connection:
     await drop_left_behind(admin)
     await admin.execute(f"create database {server.template}")
     connection = await asyncpg.connect(database_url(server.url, server.template))
-    await connection.execute(read("schema.sql"))
+    await connection.execute(schema())
     await connection.close()
     return admin
 

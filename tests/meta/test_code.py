@@ -9,7 +9,7 @@ from tests.meta import guards
 from tests.meta.tree import ROOT, files
 
 # The ratchet: what is longer than the aim today, with the lines it may have. Entries only shrink and go.
-LONG_FILES = {"src/bide/sql/schema.sql": 381}
+LONG_FILES: dict[str, int] = {}
 
 OURS = files("src", "docs", suffix=".py") | files("src", suffix=".sql")
 PYTHON = files("src", "tests", "benchmarks", "docs", "examples", suffix=".py")

@@ -10,7 +10,7 @@ from bide.store import migrations
 from tests.meta.tree import ROOT, files
 from tests.store.catalog import description
 
-PLACE = "{{schema.sql}}"
+PLACE = "{{schema}}"
 _RELEASE = re.compile(r"^## \[[\d.]+\] - \d{4}-\d{2}-\d{2}", re.MULTILINE)
 
 

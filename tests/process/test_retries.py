@@ -14,7 +14,7 @@ import pytest
 
 from bide import embedded
 from bide.errors import DatabaseUnavailable
-from bide.sql import read
+from bide.sql import schema
 from bide.store import holding, jobs, legs, runs, views
 from bide.store.database import Database, connected
 from bide.store.rows import Leg
@@ -244,7 +244,7 @@ async def test_a_server_without_room_for_connections_is_waited_for(folder: Path)
     few = {"max_connections": "5", "superuser_reserved_connections": "0"}
     with embedded.running(folder, settings=few) as server:
         others = [await asyncpg.connect(server.url) for _ in range(5)]
-        await others[0].execute(read("schema.sql"))
+        await others[0].execute(schema())
         async with connected(server.url) as db:
             verb = asyncio.create_task(jobs.register(db, "test", JOB))
             await eventually(lambda: db.retries >= 2)
@@ -256,7 +256,7 @@ async def test_a_server_without_room_for_connections_is_waited_for(folder: Path)
 async def test_a_server_that_only_reads_is_waited_for(folder: Path) -> None:
     with embedded.running(folder) as server:
         async with connection_to(server.url) as admin, connected(server.url) as db:
-            await admin.execute(read("schema.sql"))
+            await admin.execute(schema())
             await jobs.loads(db)
             await admin.execute("alter system set default_transaction_read_only = on")
             await admin.execute("select pg_reload_conf()")
@@ -280,7 +280,7 @@ async def test_verbs_go_on_while_the_server_is_restarted_and_nothing_acknowledge
 
     with embedded.running(folder) as server:
         async with connection_to(server.url) as admin:
-            await admin.execute(read("schema.sql"))
+            await admin.execute(schema())
         async with connected(server.url) as db:
             makers = asyncio.gather(*(make(db) for _ in range(8)))
             await eventually(lambda: len(made) > 50)

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 
 from bide.model.transitions import HOLDER_VERBS, RUN_VERBS, TASK_VERBS
-from bide.sql import read
+from bide.sql import schema
 from tests.conftest import database_url
 from tests.simulation.simulate import Report, simulate
 from tests.simulation.world import arena
@@ -67,7 +67,7 @@ async def database(url: str) -> AsyncIterator[str]:
     try:
         await admin.execute(f"create database {name}")
         connection = await asyncpg.connect(database_url(url, name))
-        await connection.execute(read("schema.sql"))
+        await connection.execute(schema())
         await connection.close()
         yield database_url(url, name)
         await admin.execute(f"drop database {name} with (force)")

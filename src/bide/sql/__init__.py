@@ -30,7 +30,7 @@ class Statement:
 
 @cache
 def read(file: str) -> str:
-    """The text of a file of this package, such as `schema.sql`."""
+    """The text of a file of this package, such as `legs.sql`."""
     return files(__name__).joinpath(file).read_text(encoding="utf-8")
 
 
@@ -56,16 +56,21 @@ def _all() -> Mapping[str, Statement]:
 
 def statement_files() -> list[str]:
     """The files of named statements."""
-    return sorted(
-        path.name for path in files(__name__).iterdir() if path.name.endswith(".sql") and path.name != "schema.sql"
-    )
+    return sorted(path.name for path in files(__name__).iterdir() if path.name.endswith(".sql"))
+
+
+@cache
+def schema() -> str:
+    """The whole database as it is today: the files in `schema/`, one after the other."""
+    folder = files(__name__).joinpath("schema")
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.iterdir(), key=lambda path: path.name))
 
 
 def migrations() -> list[tuple[int, str, str]]:
     """Number, name and text of every migration, in their order."""
     found = [(path, _NUMBERED.fullmatch(path.name)) for path in files(__name__).joinpath("migrations").iterdir()]
     return sorted(
-        (int(named[1]), named[2], path.read_text(encoding="utf-8").replace("{{schema.sql}}", read("schema.sql")))
+        (int(named[1]), named[2], path.read_text(encoding="utf-8").replace("{{schema}}", schema()))
         for path, named in found
         if named
     )

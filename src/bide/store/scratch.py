@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from bide.model.plan import DagPlan, encode_plan
 from bide.model.states import RunState, TaskState
-from bide.sql import read, statement
+from bide.sql import schema, statement
 from bide.store.database import Database
 
 PREFIX = "bide_scratch_"
@@ -41,7 +41,7 @@ async def scratch_database(server_url: str) -> AsyncIterator[str]:
         try:
             url = urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
             connection = await asyncpg.connect(url)
-            await connection.execute(read("schema.sql"))
+            await connection.execute(schema())
             await connection.close()
             yield url
         finally:
