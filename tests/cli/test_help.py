@@ -12,7 +12,6 @@ from typer.main import get_command
 
 from bide.cli.main import Commands, app
 from tests.cli.person import Person
-from tests.process.command import BIDE
 
 
 def commands() -> Iterator[tuple[str, Any]]:
@@ -82,9 +81,3 @@ def test_help_imports_nothing_that_commands_need() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "dags" in run.stdout
     assert run.stderr == "[]\n"
-
-
-def test_names_of_commands_are_completed() -> None:
-    environ = {"_BIDE_COMPLETE": "complete_bash", "COMP_WORDS": "bide da", "COMP_CWORD": "1"}
-    run = subprocess.run([BIDE], env=environ, capture_output=True, text=True, check=True)
-    assert run.stdout.split() == ["dags"]

@@ -44,6 +44,7 @@ class Stage:
     folder: Path
     versions: int = 0
     run_number: int = 0
+    keys: tuple[str, ...] = (KEY,)
     ids: dict[str, int] = field(default_factory=dict)
 
     async def version(self, source: str, tasks: Mapping[str, Mapping[str, Any]]) -> None:
@@ -152,7 +153,7 @@ class Stage:
         return Settings(
             core=declared.Core(data_dir=self.folder, dags_dir=self.folder),
             database=declared.Database(url=self.url),
-            security=declared.Security(keys=(KEY,)),
+            security=declared.Security(keys=self.keys),
             worker=replace(declared.Worker(), **given),
         )
 

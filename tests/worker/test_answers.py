@@ -3,10 +3,12 @@
 import json
 from typing import Any
 
+from bide import keys
 from bide.sealing import Sealer, connection, generate_key, variable
 from tests.process.eventually import eventually
 from tests.worker.stage import KEY, Stage
 
+IMPORT = "from bide.model.messages import GetVariable\n"
 ASKS = """
     import os, threading
     from datetime import UTC, datetime, timedelta
@@ -153,6 +155,15 @@ async def test_variables_and_connections_are_opened_and_their_secrets_masked(sta
     assert Sealer([KEY]).open(kept[0]["sealed"], variable("api_token")) == "tok-en-42"
 
 
+async def test_without_keys_in_the_settings_the_one_that_is_kept_opens(stage: Stage) -> None:
+    stage.keys = ()
+    sealed = keys.sealer(stage.settings()).seal("eu", variable("region"))
+    await stage.connection.execute("insert into variable (key, sealed) values ('region', $1)", sealed)
+    async with stage.working():
+        await stage.launch(f"{IMPORT}def reads(leg, port): return port.ask(GetVariable('region'))", "reads")
+        assert await value_of(stage, "reads") == "eu"
+
+
 async def test_runs_are_launched_counted_found_and_cleared(stage: Stage) -> None:
     async with stage.working():
         await stage.launch(ASKS, "leaves")
@@ -176,7 +187,7 @@ async def test_what_cannot_be_answered_is_refused_in_a_sentence(stage: Stage) ->
     async with stage.working():
         await stage.launch(ASKS, "is_refused")
         refusals = await value_of(stage, "is_refused")
-    assert refusals[0] == "There is no DAG 'nowhere'. See that its file was read and has no errors."
+    assert refusals[0] == "There is no DAG 'nowhere'; `bide dags list` shows those that there are."
     assert refusals[1] == "DAG 'dag' has no run 'none' that could be cleared."
     assert refusals[2] == "A run is known by its run_id or its logical_date; give one of them."
     assert "sealed for another place" in refusals[3]

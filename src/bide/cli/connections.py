@@ -7,7 +7,7 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from bide.cli import given, output, words
+from bide.cli import completing, given, output, words
 from bide.cli.asking import must_be_wanted
 from bide.cli.given import Yes
 from bide.cli.output import As, Cell, Column, Output
@@ -20,7 +20,9 @@ from bide.store import control
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-ConnId = Annotated[str, typer.Argument(metavar="CONNECTION", help="The id of a connection.", show_default=False)]
+ConnId = Annotated[
+    str, typer.Argument(metavar="CONNECTION", help="The id of a connection.", autocompletion=completing.connections)
+]
 LIST_SHOWS = "`bide connections list` shows them."
 
 

@@ -1,12 +1,12 @@
 """`bide dags`: what DAGs there are, what they look like, and runs of them."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
 
-from bide.cli import given, output, watching, words
+from bide.cli import completing, given, output, watching, words
 from bide.cli.dag_page import show_dag
 from bide.cli.finding import find_dag, find_run
 from bide.cli.given import DagId, Limit
@@ -25,7 +25,10 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 SEE_THEM = "`bide dags list` shows those that there are."
 MOST = 10_000
 RUNS_SHOWN = 5
-Patterns = Annotated[list[str], typer.Argument(metavar="DAG", help="Ids of DAGs, or patterns such as 'etl_*'.")]
+Patterns = Annotated[
+    list[str],
+    typer.Argument(metavar="DAG", help="Ids of DAGs, or patterns such as 'etl_*'.", autocompletion=completing.dags),
+]
 
 COLUMNS = (
     Column[DagLine]("dag", lambda dag: dag.dag_id),
@@ -48,7 +51,10 @@ ERROR_COLUMNS = (
 @app.command("list", epilog="Example: bide dags list 'etl_*' --tag daily")
 def list_dags(
     context: typer.Context,
-    patterns: Annotated[list[str] | None, typer.Argument(metavar="DAG", help="Ids or patterns; else all.")] = None,
+    patterns: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="DAG", help="Ids or patterns; else all.", autocompletion=completing.dags),
+    ] = None,
     tag: Annotated[str | None, typer.Option("--tag", help="Only those with this tag.")] = None,
     gone: Annotated[bool, typer.Option("--gone", help="Those that are in no file any more.")] = False,
     limit: Limit = 100,
@@ -93,17 +99,10 @@ def trigger(
     output_as: As = Output.TABLE,
 ) -> None:
     """Launch a run of a DAG."""
-    params = msgspec.json.encode(read_conf(conf)).decode() if conf else None
+    params = read_conf(conf)
     with opened(context) as session:
         launched = session.run(
-            launching.launch(
-                session.db,
-                session.who,
-                dag_id,
-                run_id=run_id,
-                logical_date=logical_date,
-                conf=params,
-            )
+            launching.launch(session.db, session.who, dag_id, run_id=run_id, logical_date=logical_date, conf=params)
         )
         if launched is None:
             called = f"called {run_id!r}" if run_id else "of that date"
@@ -172,9 +171,11 @@ async def meant(session: Session, patterns: list[str], gone: bool) -> list[str]:
     return given.matching(patterns, [dag.dag_id for dag in there], "DAG that is gone", "`bide dags list --gone`.")
 
 
-def read_conf(text: str) -> dict[str, Any] | None:
-    """Read the params of a run."""
-    return given.json_object(given.text_or_file(text), "--conf") if text else None
+def read_conf(text: str) -> str | None:
+    """Read the params of a run, as JSON."""
+    if not text:
+        return None
+    return msgspec.json.encode(given.json_object(given.text_or_file(text), "--conf")).decode()
 
 
 def standing(dag: DagLine) -> str:

@@ -10,21 +10,28 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from bide.cli import completing
 from bide.control.known import unknown
 from bide.errors import Refusal
 
 LARGEST = 2**31 - 1
 """What a number in the database can hold."""
 
-DagId = Annotated[str, typer.Argument(metavar="DAG", help="The id of a DAG.", show_default=False)]
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="The id of a run; `latest` means the newest one.")]
-TaskId = Annotated[str, typer.Argument(metavar="TASK", help="The id of a task, with its groups.")]
+DagId = Annotated[str, typer.Argument(metavar="DAG", help="The id of a DAG.", autocompletion=completing.dags)]
+RunId = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN", help="The id of a run; `latest` means the newest one.", autocompletion=completing.runs
+    ),
+]
+TaskId = Annotated[
+    str, typer.Argument(metavar="TASK", help="The id of a task, with its groups.", autocompletion=completing.tasks)
+]
 MapIndex = Annotated[
     int | None, typer.Option("--map-index", min=0, max=LARGEST, help="Which instance of a mapped task.")
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="At most so many lines.")]
-WholeText = Annotated[str, typer.Option("--description", help="What it is for.")]
 
 
 def moment(text: str) -> datetime:

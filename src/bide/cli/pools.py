@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from bide.cli import given, output, words
+from bide.cli import completing, given, output, words
 from bide.cli.asking import must_be_wanted
 from bide.cli.given import Yes
 from bide.cli.output import As, Column, Output
@@ -18,7 +18,7 @@ from bide.store.wake import Channel
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-Name = Annotated[str, typer.Argument(metavar="POOL", help="The name of a pool.", show_default=False)]
+Name = Annotated[str, typer.Argument(metavar="POOL", help="The name of a pool.", autocompletion=completing.pools)]
 
 COLUMNS = (
     Column[Pool]("pool", lambda pool: pool.name),

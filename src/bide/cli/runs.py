@@ -7,7 +7,7 @@ import msgspec
 import typer
 from rich.console import Console
 
-from bide.cli import clearing, output, watching, words
+from bide.cli import clearing, completing, output, watching, words
 from bide.cli.asking import must_be_wanted
 from bide.cli.finding import find_dag, find_run
 from bide.cli.given import DagId, Limit, RunId, Yes
@@ -36,7 +36,9 @@ COLUMNS = (
 @app.command("list", epilog="Example: bide runs list sales --state failed")
 def list_runs(
     context: typer.Context,
-    dag_id: Annotated[str | None, typer.Argument(metavar="DAG", help="The id of a DAG; else all.")] = None,
+    dag_id: Annotated[
+        str | None, typer.Argument(metavar="DAG", help="The id of a DAG; else all.", autocompletion=completing.dags)
+    ] = None,
     states: Annotated[list[RunState] | None, typer.Option("--state", help="Only those in this state.")] = None,
     limit: Limit = 25,
     output_as: As = Output.TABLE,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from bide.cli import clearing, logs, output
+from bide.cli import clearing, completing, logs, output
 from bide.cli.dag_page import TASK_COLUMNS, in_order
 from bide.cli.finding import find_run, find_task
 from bide.cli.given import DagId, MapIndex, RunId, TaskId, Yes
@@ -17,7 +17,10 @@ from bide.model.states import TaskState
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-Tasks = Annotated[list[str] | None, typer.Argument(metavar="TASK", help="Ids of tasks; none means all.")]
+Tasks = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="TASK", help="Ids of tasks; none means all.", autocompletion=completing.tasks),
+]
 
 
 @app.command("list", epilog="Example: bide tasks list sales --output yaml")

@@ -8,7 +8,7 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from bide.cli import given, output, words
+from bide.cli import completing, given, output, words
 from bide.cli.asking import must_be_wanted
 from bide.cli.given import Yes
 from bide.cli.output import As, Column, Output, progress
@@ -19,7 +19,7 @@ from bide.store import children, control
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-Key = Annotated[str, typer.Argument(metavar="KEY", help="The key of a variable.", show_default=False)]
+Key = Annotated[str, typer.Argument(metavar="KEY", help="The key of a variable.", autocompletion=completing.variables)]
 LIST_SHOWS = "`bide variables list` shows them."
 
 

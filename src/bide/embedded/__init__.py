@@ -90,6 +90,14 @@ def usable(place: Folder) -> Iterator[None]:
         ) from error
 
 
+def found(folder: Path) -> Server | None:
+    """Give the server of a folder if one runs already; nothing is started."""
+    place = Folder(folder.absolute())
+    state = place.server_state()
+    is_there = state is not None and state.status == "ready" and answers(state.port)
+    return Server(place.url(), owned=False) if is_there else None
+
+
 def is_made(folder: Path) -> bool:
     """Say whether a folder holds a database already; a first start makes one."""
     return Folder(folder.absolute()).data.exists()

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from bide import keys
 from bide.errors import PlanError
 from bide.model.outcome import Deferred
 from bide.model.plan import decode_plan
@@ -67,7 +68,8 @@ class Worker:
         self._room, self._hints = place.bells.bell(Channel.WORKER), place.bells.bell(Channel.WORKER)
         self._to_say, self._full, self._left = Bell(), Bell(), Bell()
         self._logs = LogWriter(db)
-        sealer = Sealer(place.settings.security.keys)
+        known = keys.keys(place.settings)
+        sealer = Sealer(known)
         patience = timedelta(seconds=place.settings.triggerer.kill_deadline_sec)
         answers = Answers(db, place.bells, sealer, environ, patience)
         self._outbox = Outbox(db, sealer, self._logs, self._to_say.ring)
@@ -80,7 +82,7 @@ class Worker:
             self._one_left,
             self._full.ring,
         )
-        secrets = (place.url, place.settings.database.url, *place.settings.security.keys)
+        secrets = (place.url, place.settings.database.url, *known)
         manner = Manner(
             root=place.settings.core.dags_dir,
             environ=environment(environ, secrets),
