@@ -53,10 +53,6 @@ class SealedElsewhere(SealingError):
     """It was sealed for another place, so somebody has moved it. It never opens here: this is audited."""
 
 
-class QuestionRefused(BideError):
-    """The engine did not give a task what its code asked for."""
-
-
 class Unknown(BideError):
     """There is nothing of that name."""
 

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from bide.errors import BideError
-from bide.model import messages as m
+from bide.model import questions as m
+from bide.model.messages import RunFacts
 from bide.model.states import TaskState
 
 At = tuple[str, str, str, int, str]
@@ -22,7 +23,7 @@ class OtherRun:
 
     state: str
     logical_date: datetime | None = None
-    facts: m.RunFacts | None = None
+    facts: RunFacts | None = None
 
 
 @dataclass
@@ -39,7 +40,7 @@ class Engine:
     instances: list[tuple[str, str, datetime | None, TaskState]] = field(default_factory=list)
     launched: list[m.LaunchRun] = field(default_factory=list)
     cleared: list[str] = field(default_factory=list)
-    previous: m.RunFacts | None = None
+    previous: RunFacts | None = None
     latest: bool = True
     asked: list[m.Ask] = field(default_factory=list)
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from bide.authoring.values import VALUES
-from bide.model.messages import GetPreviousRun, RunFacts
+from bide.model.messages import RunFacts
+from bide.model.questions import GetPreviousRun
 from tests.authoring.engine import Engine
 from tests.authoring.world import DAY, NOW, dag_in, dags_in, failure, leg_of, returned
 

@@ -14,10 +14,11 @@ from tests.meta.tree import ROOT
 LINT = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()", "--no-logo", "--no-cache"]
 GOOD = {
     "cli": "import bide.embedded, bide.store, bide.settings, bide.sealing",
+    "testing": "import bide.children, bide.store",
+    "children": "import bide.taskflow, bide.authoring",
     "embedded": "import subprocess, bide.errors",
     "store": "import asyncpg, bide.sql, bide.model",
     "sql": "import bide.errors",
-    "children": "import bide.taskflow, bide.authoring",
     "taskflow": "import bide.operators, bide.sensors",
     "operators": "import bide.authoring",
     "sensors": "import bide.authoring",

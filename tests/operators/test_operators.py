@@ -11,9 +11,9 @@ import pytest
 
 from bide.authoring.shell import Shell, environment
 from bide.authoring.values import VALUES
-from bide.model.messages import LaunchRun
 from bide.model.outcome import Failed, Skipped, Succeeded
 from bide.model.plan import SKIPS_KEY, Callback
+from bide.model.questions import LaunchRun
 from tests.authoring.engine import Engine, OtherRun
 from tests.authoring.world import DAY, NOW, dag_in, failure, leg_of, plan_of, returned
 

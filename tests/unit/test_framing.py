@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bide.model.framing import HEAD, LONGEST_FRAME, FrameError, Frames, framed
-from bide.model.messages import Answer, Ended, FromChild, GetVariable, PutXCom, ToChild
+from bide.model.messages import Answer, Ended, FromChild, ToChild
 from bide.model.outcome import Failed, Skipped, Succeeded
+from bide.model.questions import GetVariable, PutXCom
 
 messages = st.one_of(
     st.builds(GetVariable, st.text()),

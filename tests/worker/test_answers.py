@@ -12,7 +12,7 @@ IMPORT = "from bide.model.messages import GetVariable\n"
 ASKS = """
     import os, threading
     from datetime import UTC, datetime, timedelta
-    from bide.errors import QuestionRefused
+    from bide.exceptions import EngineRefused
     from bide.model.messages import *
     from bide.model.states import TaskState
 
@@ -74,7 +74,7 @@ ASKS = """
     def _refusal(port, question):
         try:
             port.ask(question)
-        except QuestionRefused as refused:
+        except EngineRefused as refused:
             return str(refused)
 
     def is_refused(leg, port):
@@ -211,7 +211,7 @@ async def test_a_leg_that_is_no_longer_its_workers_leaves_no_value(stage: Stage)
     async with stage.working():
         await stage.launch(
             """
-            from bide.model.messages import PutXCom
+            from bide.model.questions import PutXCom
 
             def late(leg, port):
                 while port.ask(PutXCom(key="k", value="1")):

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from bide.authoring.port import ask
 from bide.exceptions import NotFound, TaskError
-from bide.model.messages import GetConnection
+from bide.model.questions import GetConnection
 
 _WHOLE_EXTRA = "__extra__"
 _FIELDS = frozenset({"conn_type", "description", "host", "login", "password", "schema", "port", "extra"})

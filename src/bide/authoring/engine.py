@@ -8,7 +8,7 @@ from typing import Any
 
 from bide.authoring.port import ask
 from bide.authoring.values import VALUES, in_utc
-from bide.model import messages
+from bide.model import questions
 from bide.model.states import RunState, TaskState
 
 
@@ -18,30 +18,30 @@ def launch_run(
     """Launch a run of a DAG. Returns its id, or None if there is such a run already."""
     text = None if conf is None else VALUES.encode(conf, "conf")
     answer: str | None = ask(
-        messages.LaunchRun(dag_id=dag_id, run_id=run_id, logical_date=in_utc(logical_date), conf=text)
+        questions.LaunchRun(dag_id=dag_id, run_id=run_id, logical_date=in_utc(logical_date), conf=text)
     )
     return answer
 
 
 def clear_run(dag_id: str, run_id: str) -> None:
     """Let a run start afresh."""
-    ask(messages.ClearRun(dag_id, run_id))
+    ask(questions.ClearRun(dag_id, run_id))
 
 
 def run_state(dag_id: str, *, run_id: str | None = None, logical_date: datetime | None = None) -> RunState | None:
     """Tell where a run is; None if there is no such run."""
-    answer = ask(messages.GetRun(dag_id=dag_id, run_id=run_id, logical_date=in_utc(logical_date)))
+    answer = ask(questions.GetRun(dag_id=dag_id, run_id=run_id, logical_date=in_utc(logical_date)))
     return None if answer is None else RunState(answer)
 
 
 def is_latest_run(dag_id: str, run_id: str) -> bool:
     """Tell whether no later run of the schedule is due by now."""
-    return bool(ask(messages.IsLatestRun(dag_id, run_id)))
+    return bool(ask(questions.IsLatestRun(dag_id, run_id)))
 
 
 def task_ids(dag_id: str, *, group_id: str | None = None) -> list[str] | None:
     """List the tasks of a DAG, or of one of its groups; None if there is no such DAG or group."""
-    answer = ask(messages.GetTasks(dag_id=dag_id, group_id=group_id))
+    answer = ask(questions.GetTasks(dag_id=dag_id, group_id=group_id))
     return None if answer is None else list(answer)
 
 
@@ -55,7 +55,7 @@ def count_tasks(
 ) -> int:
     """Count the task instances of a DAG that are in some states."""
     dates = None if logical_dates is None else tuple(in_utc(date) for date in logical_dates)
-    question = messages.CountTasks(
+    question = questions.CountTasks(
         dag_id=dag_id,
         states=tuple(TaskState(state) for state in states),
         task_ids=None if task_ids is None else tuple(task_ids),

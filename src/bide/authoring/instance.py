@@ -16,7 +16,8 @@ from bide.authoring.port import ask
 from bide.authoring.values import VALUES, in_utc
 from bide.authoring.xcomarg import RETURN_KEY
 from bide.exceptions import TaskTerminated
-from bide.model.messages import GetPreviousRun, GetXCom, GetXComs, PutXCom, RunFacts, RunLeg
+from bide.model.messages import RunFacts, RunLeg
+from bide.model.questions import GetPreviousRun, GetXCom, GetXComs, PutXCom
 from bide.model.states import TaskState
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from bide.errors import BideError
 from bide.exceptions import EngineRefused
-from bide.model.messages import Ask
+from bide.model.questions import Ask
 
 
 class Port(Protocol):

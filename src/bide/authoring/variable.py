@@ -7,7 +7,7 @@ from typing import Any
 
 from bide.authoring.port import ask
 from bide.exceptions import NotFound, TaskError
-from bide.model.messages import DeleteVariable, GetVariable, PutVariable
+from bide.model.questions import DeleteVariable, GetVariable, PutVariable
 
 _NEEDED: Any = object()
 

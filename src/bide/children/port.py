@@ -5,8 +5,9 @@ import threading
 from typing import Any
 
 from bide.children.channel import Channel
-from bide.errors import QuestionRefused
-from bide.model.messages import EXIT_CUT_OFF, Answer, Ask, Ended, RunLeg
+from bide.exceptions import EngineRefused
+from bide.model.messages import EXIT_CUT_OFF, Answer, Ended, RunLeg
+from bide.model.questions import Ask
 
 
 class SocketPort:
@@ -22,14 +23,14 @@ class SocketPort:
         os.register_at_fork(after_in_child=channel.close)
 
     def ask(self, question: Ask) -> Any:
-        """Ask the engine, wait, and return the answer; a refusal is raised as QuestionRefused."""
+        """Ask the engine, wait, and return the answer; a refusal is raised as EngineRefused."""
         if os.getpid() != self._pid:
-            raise QuestionRefused(
+            raise EngineRefused(
                 "Only the process of a task can ask the engine, not one that it has forked. Ask first, and hand the "
                 "answer over."
             )
         if self._asking == threading.get_ident():
-            raise QuestionRefused("A signal handler cannot ask the engine while the code it interrupts is asking.")
+            raise EngineRefused("A signal handler cannot ask the engine while the code it interrupts is asking.")
         with self._lock:
             self._asking = threading.get_ident()
             try:
@@ -37,7 +38,7 @@ class SocketPort:
             finally:
                 self._asking = None
         if answer.refused is not None:
-            raise QuestionRefused(answer.refused)
+            raise EngineRefused(answer.refused)
         return answer.value
 
     def next_leg(self) -> RunLeg | None:

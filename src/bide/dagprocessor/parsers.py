@@ -20,7 +20,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from bide.dagprocessor.tail import Tail
-from bide.model.messages import EXIT_CUT_OFF, Broken, Fork, Forked, FromWarm, Gone, Kill, Parsed, ParseFile, Stop
+from bide.model.messages import (
+    EXIT_CUT_OFF,
+    Broken,
+    Fork,
+    Forked,
+    FromWarm,
+    Gone,
+    Kill,
+    Parsed,
+    ParseFile,
+    Stop,
+)
 from bide.process.channel import Channel
 from bide.process.spawn import DEFAULT_CODE, spawn
 

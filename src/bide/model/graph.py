@@ -24,6 +24,18 @@ def downstream(plan: DagPlan) -> dict[str, list[str]]:
     return after
 
 
+def tasks_in_group(plan: DagPlan, group_id: str) -> list[str] | None:
+    """List the tasks of a group and of the groups within it; None if there is no such group."""
+    parents = {group.group_id: group.parent for group in plan.groups}
+    if group_id not in parents:
+        return None
+
+    def lies_within(name: str | None) -> bool:
+        return name == group_id or (name is not None and lies_within(parents.get(name)))
+
+    return [task.task_id for task in plan.tasks if lies_within(task.group)]
+
+
 def leaves(plan: DagPlan) -> frozenset[str]:
     """Find the tasks that decide how a run ends: those with nothing downstream.
 

@@ -119,8 +119,7 @@ class Scheduler(Section, frozen=True):
 
     job_heartbeat_sec: Annotated[float, seconds_between_heartbeats("scheduler")] = 5.0
     poll_sec: Annotated[
-        float,
-        limited("Most seconds between two looks at the database when nothing wakes the scheduler.", 0.01, 60),
+        float, limited("Most seconds between two looks at the database when nothing wakes the scheduler.", 0.01, 60)
     ] = 1.0
     batch_size: Annotated[int, limited("Most tasks that one statement of the scheduler moves.", 1, 10_000)] = 500
 

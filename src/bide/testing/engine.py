@@ -12,8 +12,8 @@ from bide.authoring.values import VALUES
 from bide.children.run import run_leg
 from bide.control import desk, launching
 from bide.exceptions import EngineRefused
-from bide.model.messages import Ask
 from bide.model.plan import DagPlan
+from bide.model.questions import Ask
 from bide.model.retry import RetryPolicy
 from bide.model.states import RunState
 from bide.process.wakes import Bells

@@ -7,9 +7,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from msgspec.structs import replace
+
 from bide.control import launching
-from bide.errors import BideError
-from bide.model import messages as m
+from bide.control.known import version_of
+from bide.errors import BideError, Unknown
+from bide.model import questions as q
+from bide.model.graph import tasks_in_group
+from bide.model.messages import Answer, RunFacts
+from bide.model.timetable import Interval, next_run
 from bide.process.masking import secrets_of_connection, secrets_of_variable
 from bide.process.wakes import Bells
 from bide.sealing import Sealer, connection, variable
@@ -38,31 +44,33 @@ class Answers:
         self._environ = environ
         self._kill_patience = kill_patience
         self._by_kind: Mapping[type, Callable[[Leg, Any], Awaitable[Any]]] = {
-            m.GetXCom: self._get_xcom,
-            m.GetXComs: self._get_xcoms,
-            m.PutXCom: self._put_xcom,
-            m.GetVariable: self._get_variable,
-            m.PutVariable: self._put_variable,
-            m.DeleteVariable: self._delete_variable,
-            m.GetConnection: self._get_connection,
-            m.LaunchRun: self._launch_run,
-            m.ClearRun: self._clear_run,
-            m.GetRun: self._get_run,
-            m.GetPreviousRun: self._get_previous_run,
-            m.CountTasks: self._count_tasks,
+            q.GetXCom: self._get_xcom,
+            q.GetXComs: self._get_xcoms,
+            q.PutXCom: self._put_xcom,
+            q.GetVariable: self._get_variable,
+            q.PutVariable: self._put_variable,
+            q.DeleteVariable: self._delete_variable,
+            q.GetConnection: self._get_connection,
+            q.LaunchRun: self._launch_run,
+            q.ClearRun: self._clear_run,
+            q.GetRun: self._get_run,
+            q.GetPreviousRun: self._get_previous_run,
+            q.CountTasks: self._count_tasks,
+            q.IsLatestRun: self._is_latest_run,
+            q.GetTasks: self._get_tasks,
         }
 
-    async def answer(self, leg: Leg, question: m.Ask) -> m.Answer:
+    async def answer(self, leg: Leg, question: q.Ask) -> Answer:
         """Answer one question; whatever goes wrong is said to the task, which decides what that means."""
         try:
-            return m.Answer(await self._by_kind[type(question)](leg, question))
+            return Answer(await self._by_kind[type(question)](leg, question))
         except (BideError, Refusal, LookupError) as error:
-            return m.Answer(refused=leg.masker(str(error)))
+            return Answer(refused=leg.masker(str(error)))
         except Exception as error:
             # The database's own words, such as that a text is no JSON.
-            return m.Answer(refused=leg.masker(f"{type(question).__name__} failed: {error}"))
+            return Answer(refused=leg.masker(f"{type(question).__name__} failed: {error}"))
 
-    async def _get_xcom(self, leg: Leg, asked: m.GetXCom) -> str | None:
+    async def _get_xcom(self, leg: Leg, asked: q.GetXCom) -> str | None:
         until = leg.started.logical_date
         if asked.include_prior_dates and until is not None:
             return await children.read_latest_xcom(
@@ -70,13 +78,13 @@ class Answers:
             )
         return await children.read_xcom(self._db, asked.dag_id, asked.run_id, asked.task_id, asked.map_index, asked.key)
 
-    async def _get_xcoms(self, leg: Leg, asked: m.GetXComs) -> list[str]:
+    async def _get_xcoms(self, leg: Leg, asked: q.GetXComs) -> list[str]:
         return await children.read_xcoms(self._db, asked.dag_id, asked.run_id, asked.task_id, asked.key)
 
-    async def _put_xcom(self, leg: Leg, asked: m.PutXCom) -> bool:
+    async def _put_xcom(self, leg: Leg, asked: q.PutXCom) -> bool:
         return await children.push_xcom(self._db, leg.key.id, leg.key.leg, asked.key, asked.value)
 
-    async def _get_variable(self, leg: Leg, asked: m.GetVariable) -> str | None:
+    async def _get_variable(self, leg: Leg, asked: q.GetVariable) -> str | None:
         value = self._environ.get(VARIABLE_IN_ENVIRONMENT + asked.key.upper())
         if value is None:
             sealed = await children.read_variable(self._db, asked.key)
@@ -85,16 +93,16 @@ class Answers:
             leg.masker.learn(*secrets_of_variable(asked.key, value))
         return value
 
-    async def _put_variable(self, leg: Leg, asked: m.PutVariable) -> bool:
+    async def _put_variable(self, leg: Leg, asked: q.PutVariable) -> bool:
         leg.masker.learn(*secrets_of_variable(asked.key, asked.value))
         sealed = self._sealer.seal(asked.value, variable(asked.key))
         await children.write_variable(self._db, asked.key, sealed, asked.description)
         return True
 
-    async def _delete_variable(self, leg: Leg, asked: m.DeleteVariable) -> bool:
+    async def _delete_variable(self, leg: Leg, asked: q.DeleteVariable) -> bool:
         return await children.delete_variable(self._db, asked.key)
 
-    async def _get_connection(self, leg: Leg, asked: m.GetConnection) -> str | None:
+    async def _get_connection(self, leg: Leg, asked: q.GetConnection) -> str | None:
         text = self._environ.get(CONNECTION_IN_ENVIRONMENT + asked.conn_id.upper())
         if text is None:
             sealed = await children.read_connection(self._db, asked.conn_id)
@@ -103,7 +111,7 @@ class Answers:
             leg.masker.learn(*secrets_of_connection(text))
         return text
 
-    async def _launch_run(self, leg: Leg, asked: m.LaunchRun) -> str | None:
+    async def _launch_run(self, leg: Leg, asked: q.LaunchRun) -> str | None:
         launched = await launching.launch(
             self._db,
             self._who(leg),
@@ -117,7 +125,7 @@ class Answers:
         self._bells.ring(Channel.SCHEDULER)
         return launched.run_id
 
-    async def _clear_run(self, leg: Leg, asked: m.ClearRun) -> int:
+    async def _clear_run(self, leg: Leg, asked: q.ClearRun) -> int:
         tasks = await children.tasks_of_run(self._db, asked.dag_id, asked.run_id)
         if not tasks:
             raise Refusal(f"DAG {asked.dag_id!r} has no run {asked.run_id!r} that could be cleared.")
@@ -127,18 +135,36 @@ class Answers:
         self._bells.ring(Channel.TRIGGERER)
         return len(cleared)
 
-    async def _get_run(self, leg: Leg, asked: m.GetRun) -> str | None:
+    async def _get_run(self, leg: Leg, asked: q.GetRun) -> str | None:
         if asked.run_id is None and asked.logical_date is None:
             raise Refusal("A run is known by its run_id or its logical_date; give one of them.")
         return await children.run_state(self._db, asked.dag_id, asked.run_id, asked.logical_date)
 
-    async def _get_previous_run(self, leg: Leg, asked: m.GetPreviousRun) -> m.RunFacts | None:
+    async def _get_previous_run(self, leg: Leg, asked: q.GetPreviousRun) -> RunFacts | None:
         return await children.previous_run(self._db, asked.dag_id, asked.before, asked.state)
 
-    async def _count_tasks(self, leg: Leg, asked: m.CountTasks) -> int:
+    async def _count_tasks(self, leg: Leg, asked: q.CountTasks) -> int:
         return await children.count_tasks(
             self._db, asked.dag_id, asked.states, asked.task_ids, asked.run_ids, asked.logical_dates
         )
+
+    async def _is_latest_run(self, leg: Leg, asked: q.IsLatestRun) -> bool:
+        """A run is the latest until the one after it is due by the schedule."""
+        version, plan = await version_of(self._db, asked.dag_id)
+        start, end = leg.started.data_interval_start, leg.started.data_interval_end
+        if start is None or end is None:
+            return True
+        following = next_run(replace(plan, catchup=True), Interval(start, end), version.now)
+        return following is None or following.due_at > version.now
+
+    async def _get_tasks(self, leg: Leg, asked: q.GetTasks) -> list[str] | None:
+        try:
+            _, plan = await version_of(self._db, asked.dag_id)
+        except Unknown:
+            return None
+        if asked.group_id is None:
+            return [task.task_id for task in plan.tasks]
+        return tasks_in_group(plan, asked.group_id)
 
     @staticmethod
     def _who(leg: Leg) -> str:

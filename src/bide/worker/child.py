@@ -6,7 +6,8 @@ import socket
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from bide.model.messages import Ask, Ended, FromChild, Gone
+from bide.model.messages import Ended, FromChild, Gone
+from bide.model.questions import Ask
 from bide.process.channel import Channel
 from bide.worker.leg import Leg
 

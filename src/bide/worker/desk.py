@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable
 
 from bide.model.framing import FrameError
-from bide.model.messages import Answer, Ask, Ended, Gone
+from bide.model.messages import Answer, Ended, Gone
 from bide.model.outcome import Failed, Outcome
+from bide.model.questions import Ask
 from bide.store.records import NewRecord
 from bide.store.rows import Leg as LegKey
 from bide.worker.answers import Answers
