@@ -43,6 +43,7 @@ docs: $(VENV)/ready ## Generate the pages that the code decides: states, verbs, 
 bench: $(VENV)/ready ## Measure every verb beside its floor
 	$(BIN)/python -m benchmarks
 
+# Every night other seeds, and more of them: make simulate SEEDS=5000 FROM=$(date +%s)
 simulate: $(VENV)/ready ## Run the seeded simulator: make simulate SEEDS=300 STEPS=300 FROM=1
 	$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),300) --steps $(or $(STEPS),300) --from $(or $(FROM),1)
 

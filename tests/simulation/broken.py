@@ -37,7 +37,7 @@ BROKEN = (
     Broken("the leg is not asked for", "defer", "g.leg = t.leg", "true", "I4"),
     Broken("the epoch is not asked for", "ready", "p.epoch = g.epoch", "true", "I4"),
     Broken("the turn is not asked for", "enqueue", "(select count(*) from turned) = 1", "true", "I7"),
-    Broken("the state is not asked for", "start", "t.state = 'queued' and", "", "I10"),
+    Broken("the state is not asked for", "start", "t.state = 'queued' and", "", "I5 I10"),
     Broken("the living are rescued", "rescue", "j.state <> 'running'", "true", "I4"),
     Broken("the waits of the living are taken away", "orphan", "j.state <> 'running'", "true", "I4"),
     Broken("the buried are heard", "beat", "and state = 'running'", "", "I4"),

@@ -18,7 +18,7 @@ from tests.simulation.triggerer import Triggerer
 from tests.simulation.worker import Worker
 from tests.simulation.world import Arena, World
 
-CHECK_EVERY = 10
+CHECK_EVERY = 15
 MOST_FROZEN = 2
 MOST_ROUNDS = 30
 ENTRIES_SHOWN = 25

@@ -179,7 +179,8 @@ class World:
         except Exception as error:
             tasks = tasks_behind(self.ledger, word.verb, expected)
             raise Violation("I5", f"{word.verb} by {word.who} was answered by {error!r}", tasks) from error
-        changed = follow(self.ledger, word, await self._new_entries())
+        # What is written of a word that is answered with nothing belongs to no word: the next one will not match it.
+        changed = follow(self.ledger, word, await self._new_entries() if answer and word.verb != "beat" else ())
         if word.verb == "beat" and answer:
             changed = self._beaten(word.args[0])
         check_answer(self.ledger, word, answer, changed, expected)
