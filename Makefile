@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help test check lint types layers docs bench simulate clean
+.PHONY: help test check lint types layers docs bench simulate fuzz clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ bench: $(VENV)/ready ## Measure every verb beside its floor
 
 simulate: $(VENV)/ready ## Run the seeded simulator: make simulate SEEDS=300 STEPS=300 FROM=1
 	$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),300) --steps $(or $(STEPS),300) --from $(or $(FROM),1)
+
+fuzz: $(VENV)/ready ## Send 200 000 random values and as many random texts through the codec
+	BIDE_HYPOTHESIS=thorough $(BIN)/pytest -n 2 tests/unit/test_codec_random.py
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis benchmarks/out

@@ -30,6 +30,7 @@ async def measure(server_url: str, report: Report) -> None:
         connections = [await stack.enter_async_context(bare_connection(url)) for _ in range(TOGETHER + 2)]
         await connections[0].execute("create table small (id bigint generated always as identity, text text)")
         await connections[-1].execute("set synchronous_commit = off")
+        OUT.mkdir(exist_ok=True)
         with tempfile.TemporaryFile(dir=OUT) as file:
             attempts = ways(connections, file.fileno())
             report.progress(f"each {times} times")

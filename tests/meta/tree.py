@@ -19,5 +19,6 @@ def files(*tops: str, suffix: str = "") -> dict[str, str]:
 
 def everything() -> dict[str, str]:
     """Return the text of every file that belongs to the repository."""
+    # In a worktree `.git` is a file, which says where the repository is on this machine.
     own = [path for path in sorted(ROOT.iterdir()) if path.is_file() and path.name != ".git"]
     return files(*TOPS) | {path.name: path.read_text(encoding="utf-8") for path in own}

@@ -19,10 +19,15 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def copy_folder(folder: Path, to: Path) -> None:
+    """Copy the folder of a server that is not running, with its owner."""
+    subprocess.run(["cp", "-a", folder, to], check=True)
+
+
 @pytest.fixture
 def folder(template: Path, tmp_path: Path) -> Iterator[Path]:
     """A folder of its own with an empty database; no process of it may outlive the test."""
     to = tmp_path / "server"
-    subprocess.run(["cp", "-a", template, to], check=True)
+    copy_folder(template, to)
     yield to
     assert processes_of(to) == []

@@ -1,14 +1,13 @@
 """What all simulated processes have in common: they register, beat, crash, freeze, and remember more than is true."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import timedelta
 from typing import Any, ClassVar, TypeVar
 
 from bide.store.jobs import JobType, NewJob
 from tests.simulation.world import World
 
-HEARTBEAT_SEC = 30.0
-KILL_PATIENCE = timedelta(seconds=90)
+HEARTBEAT_SEC = 20.0
+SELDOM = 0.2
 T = TypeVar("T")
 Action = Callable[[], Awaitable[None]]
 
@@ -33,23 +32,13 @@ class Actor:
         """Lose the memory, as in a crash."""
         raise NotImplementedError
 
-    def actions(self) -> Sequence[tuple[int, Action]]:
-        """What it may do next, by weight."""
+    def actions(self) -> Sequence[tuple[float, Action]]:
+        """What it may do next, by weight. The dice are loaded: looking where there is nothing to see is rare."""
         raise NotImplementedError
 
     async def round(self) -> None:
         """Do everything that is to be done, in order, as a healthy process does."""
         raise NotImplementedError
-
-    async def act(self) -> None:
-        """Do one thing."""
-        if not self.job:
-            await self.join()
-        elif self.rng.random() < 0.25:
-            await self.beat()
-        else:
-            weights, actions = zip(*self.actions(), strict=True)
-            await self.rng.choices(actions, weights)[0]()
 
     async def join(self) -> None:
         """Register anew."""
@@ -87,13 +76,22 @@ class Actor:
         else:
             await self.join()
 
+    def and_maybe(self, look: Action, say: Action) -> Action:
+        """Look, and mostly speak at once; else later, when it may no longer be true."""
+
+        async def both() -> None:
+            await look()
+            if self.rng.random() < 0.6:
+                await say()
+
+        return both
+
     def some(self, items: Sequence[T], most: int = 4) -> tuple[T, ...]:
-        """A few of them, in their order, now and then one of them twice; all of them once the chaos is over."""
+        """A few of them, in their order; all of them once the chaos is over."""
         if not self.world.chaos:
             return tuple(items)
         chosen = sorted(self.rng.sample(range(len(items)), min(len(items), self.rng.randint(1, most))))
-        doubled = chosen[:1] if self.rng.random() < 0.05 else []
-        return tuple(items[place] for place in chosen + doubled)
+        return tuple(items[place] for place in chosen)
 
     def drop(self, memory: dict[int, Any], ids: Sequence[int], answer: object) -> None:
         """Forget what was answered, one way or the other. Without an answer it may say it again, or forget it."""

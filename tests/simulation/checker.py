@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bide.model.states import TaskState
@@ -14,7 +14,6 @@ Row = Mapping[str, Any]
 # What ends a leg that a worker runs, and what ends a wait.
 LEG_OUTCOMES = {"succeed", "skip", "fail", "reschedule", "defer", "drain"}
 WAIT_OUTCOMES = {"fire", "fire_due", "end", "crash", "lapse"}
-EARLY = {"fire_due": "due", "lapse": "wait_deadline", "wake": "wake_at"}
 
 
 async def check_tables(hand: Any, ledger: Ledger) -> None:
@@ -71,6 +70,7 @@ def compare_task(task: Task, row: Row) -> None:
         "worker_id": task.worker,
         "child_leg": task.child_leg,
         "waits_for": task.wait,
+        "trigger_id": task.last_wait,
         "next_method": task.method,
         "trigger_timeout": task.wait_deadline,
         "try_deadline": task.try_deadline,
@@ -93,31 +93,28 @@ def compare_task(task: Task, row: Row) -> None:
 
 
 def compare_waits(ledger: Ledger, waits: Sequence[Row], kills: Sequence[Row]) -> None:
-    """Who holds what, by which claim, until when."""
-    stored = {
-        row["id"]: (row["claim"], row["triggerer_id"], row["due_at"], row["parked_until"], row["shared_key"])
-        for row in waits
-    }
-    known = {
-        wait.id: (wait.claim, wait.holder, wait.due, wait.parked_until, wait.shared_key)
-        for wait in ledger.waits.values()
-    }
-    _same("I1", "waits", stored, known)
+    """Who holds what, by which claim, until when; and which on_kill is asked for, of whom, why, until when."""
+
+    def tasks_of(wait: Any) -> list[int]:
+        return [task.id for task in ledger.tasks.values() if task.last_wait == wait]
+
     _same(
-        "I1",
-        "kills",
+        ("I1", "waits", tasks_of),
         {
-            row["trigger_id"]: (
-                row["task_instance_id"],
-                row["claim"],
-                row["triggerer_id"],
-                row["taken"],
-                row["deadline"],
-            )
-            for row in kills
+            row["id"]: (row["claim"], row["triggerer_id"], row["due_at"], row["parked_until"], row["shared_key"])
+            for row in waits
         },
         {
-            kill.trigger: (kill.task, kill.claim, kill.holder, kill.taken, kill.deadline)
+            wait.id: (wait.claim, wait.holder, wait.due, wait.parked_until, wait.shared_key)
+            for wait in ledger.waits.values()
+        },
+    )
+    columns = ("task_instance_id", "claim", "triggerer_id", "taken", "reason", "deadline")
+    _same(
+        ("I1", "kills", tasks_of),
+        {row["trigger_id"]: tuple(row[column] for column in columns) for row in kills},
+        {
+            kill.trigger: (kill.task, kill.claim, kill.holder, kill.taken, kill.reason, kill.deadline)
             for kill in ledger.kills.values()
         },
     )
@@ -126,15 +123,13 @@ def compare_waits(ledger: Ledger, waits: Sequence[Row], kills: Sequence[Row]) ->
 async def _compare_the_rest(hand: Any, ledger: Ledger) -> None:
     runs = await hand.fetch("select id, state, epoch, timeout_at from dag_run")
     _same(
-        "I10",
-        "runs",
+        ("I10", "runs", lambda id: [task.id for task in ledger.of_run(id)]),
         {row["id"]: (row["state"], row["epoch"], row["timeout_at"]) for row in runs},
         {run.id: (run.state, run.epoch, run.timeout_at) for run in ledger.runs.values()},
     )
     jobs = await hand.fetch("select id, state, suspected_at, latest_heartbeat from job")
     _same(
-        "I10",
-        "jobs",
+        ("I10", "jobs", lambda id: [task.id for task in ledger.tasks.values() if task.worker == id]),
         {row["id"]: (row["state"], row["suspected_at"], row["latest_heartbeat"]) for row in jobs},
         {job.id: (job.state, job.suspected_at, job.heartbeat) for job in ledger.jobs.values()},
     )
@@ -142,26 +137,31 @@ async def _compare_the_rest(hand: Any, ledger: Ledger) -> None:
         "select t.id, x.key, x.value from xcom x join task_instance t using (dag_id, run_id, task_id, map_index)"
     )
     _same(
-        "I2",
-        "XComs",
+        ("I2", "XComs", lambda key: [key[0]]),
         {(row["id"], row["key"]): decoded(row["value"]) for row in xcoms},
         {(task, key): value for task, values in ledger.xcoms.items() for key, value in values.items()},
     )
     callbacks = await hand.fetch("select task_instance_id as id, callback_type, try_number from callback")
     _same(
-        "I2",
-        "callbacks",
+        ("I2", "callbacks", lambda key: [key[0]]),
         Counter((row["id"], row["callback_type"], row["try_number"]) for row in callbacks),
         +ledger.callbacks,
     )
     turn = await hand.fetchval("select number from turn")
-    _same("I7", "turn", {"number": turn}, {"number": ledger.turn})
+    _same(("I7", "turn", lambda _: []), {"number": turn}, {"number": ledger.turn})
 
 
-def _same(invariant: str, of: str, stored: Mapping[Any, Any], known: Mapping[Any, Any]) -> None:
+def _same(
+    of: tuple[str, str, Callable[[Any], Sequence[int]]], stored: Mapping[Any, Any], known: Mapping[Any, Any]
+) -> None:
+    invariant, table, tasks_of = of
     for key in sorted({*stored, *known}, key=str):
         if stored.get(key) != known.get(key):
-            raise Violation(invariant, f"{of}: the table has {stored.get(key)} for {key}; it must be {known.get(key)}")
+            raise Violation(
+                invariant,
+                f"{table}: the table has {stored.get(key)} for {key}; it must be {known.get(key)}",
+                tasks_of(key),
+            )
 
 
 async def check_history(hand: Any) -> None:

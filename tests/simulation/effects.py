@@ -10,7 +10,10 @@ from tests.simulation.ledger import Kill, Ledger, Task, Wait, Word
 
 S = TaskState
 KINDS = {S.SUCCESS: "success", S.FAILED: "failure", S.UP_FOR_RETRY: "retry", S.SKIPPED: "skipped"}
-ANNOUNCED = {"succeed", "skip", "fail", "end", "fire_due", "skip_unstarted", "mark", "stop"}
+# Not `skip_unstarted`: whoever asked to be called when a task skips itself has no use for every branch not taken.
+ANNOUNCED = {"succeed", "skip", "fail", "end", "fire_due", "pass_empty", "mark", "stop"}
+# Why an on_kill is asked for; `stop` says it itself.
+REASONS = {"clear": "cleared", "mark": "marked", "lapse": "timed_out", "remove": "removed"}
 TURNS = {"enqueue", "defer_at_start", "begin"}
 FAILURES = {S.FAILED, S.UPSTREAM_FAILED}
 
@@ -225,8 +228,11 @@ class TaskEffects:
         first = self._first_to_leave.setdefault(wait.id, task.id)
         if wait.on_kill and not wait.tasks:
             self._ledger.kills[wait.id] = Kill(
-                wait.id, first, wait.queue, wait.holder, wait.claim, self._now + patience
+                wait.id, first, wait.queue, wait.holder, wait.claim, self._reason(), self._now + patience
             )
+
+    def _reason(self) -> str:
+        return REASONS.get(self._word.verb) or self._word.args[-1]
 
     def _nothing_left(self, task: Task) -> None:
         if task.wait is not None:

@@ -84,11 +84,7 @@ class Expectations:
         return self._due(limit, deadline)
 
     def claim(self, job: int, queues: Sequence[str], limit: int) -> list[int]:
-        free = [
-            wait
-            for wait in self._ledger.waits.values()
-            if wait.holder is None and wait.due is None and wait.parked_until is None and (wait.queue or "") in queues
-        ]
+        free = [wait for wait in self._ledger.waits.values() if wait.free and (wait.queue or "") in queues]
         taken = sorted(free, key=lambda wait: (-wait.priority, wait.id))[:limit]
         return _ids(wait.id for wait in taken) if self._ledger.alive(job) else []
 

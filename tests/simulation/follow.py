@@ -1,12 +1,12 @@
 """Follows the history entry by entry: each must begin where the last one about its row ended, and be legal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from bide.model.states import RunState, TaskState
 from bide.model.transitions import HOLDER_VERBS, RUN_VERBS, VERBS
 from tests.simulation.effects import TaskEffects, count_the_turn, kill_effects, rewritten, run_effects, wait_effects
-from tests.simulation.ledger import Ledger, Run, Violation, Word
+from tests.simulation.ledger import Ledger, Run, Task, Violation, Word
 
 Entry = Mapping[str, Any]
 RUN_TABLE = {verb.name: verb for verb in RUN_VERBS}
@@ -103,6 +103,20 @@ def _follow_holder(ledger: Ledger, word: Word, entry: Entry) -> int:
     if entry["claim"] != claim:
         raise Violation("I4", f"{word.verb} left claim {entry['claim']} on wait {id}, not {claim}")
     return id
+
+
+def tasks_behind(ledger: Ledger, verb: str, ids: Collection[int]) -> list[int]:
+    """The task instances that a word about these rows was about."""
+    if verb in VERBS:
+        return sorted(ids)
+    rows: Mapping[str, Callable[[Task], int | None]] = {
+        "wait": lambda task: task.last_wait,
+        "kill": lambda task: task.last_wait,
+        "job": lambda task: task.worker,
+        "run": lambda task: task.run,
+    }
+    row_of = rows[SUBJECTS.get(verb, "run")]
+    return sorted(task.id for task in ledger.tasks.values() if row_of(task) in ids)
 
 
 def check_room(ledger: Ledger, ids: Sequence[int]) -> None:

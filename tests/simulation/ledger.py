@@ -25,11 +25,12 @@ class Violation(AssertionError):
 
 @dataclass(frozen=True)
 class Word:
-    """A verb that somebody says: the function of the store of that name, and what it is given."""
+    """A verb that somebody says: the function of the store of that name, and what it is given; or a liar says it."""
 
     verb: str
     who: str
     args: tuple[Any, ...] = ()
+    forged: bool = False
 
 
 @dataclass
@@ -85,6 +86,11 @@ class Wait:
     parked_until: datetime | None = None
     tasks: list[int] = field(default_factory=list)
 
+    @property
+    def free(self) -> bool:
+        """Whether a triggerer may claim it."""
+        return self.holder is None and self.due is None and self.parked_until is None
+
 
 @dataclass
 class Kill:
@@ -95,6 +101,7 @@ class Kill:
     queue: str | None
     holder: int | None
     claim: int
+    reason: str
     deadline: datetime
     taken: bool = False
 
@@ -143,6 +150,18 @@ class Ledger:
 
     def alive(self, job: int | None) -> bool:
         return job is not None and self.jobs[job].state == "running"
+
+    def has(self, *states: TaskState) -> bool:
+        return any(task.state in states for task in self.tasks.values())
+
+    def has_dates(self) -> bool:
+        """Whether a date of a task or a timer has come."""
+        dates = [date for task in self.tasks.values() for date in (task.wake_at, task.wait_deadline)]
+        dates += [wait.due for wait in self.waits.values()]
+        return any(date is not None and date <= self.now for date in dates)
+
+    def has_free_waits(self) -> bool:
+        return any(wait.free for wait in self.waits.values())
 
     def of_run(self, run: int) -> list[Task]:
         return [task for task in self.tasks.values() if task.run == run]

@@ -2,11 +2,12 @@
 
 import asyncio
 import multiprocessing
+import secrets
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from queue import Queue
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import asynccontextmanager
 
 import asyncpg
 
@@ -16,7 +17,8 @@ from tests.conftest import database_url
 from tests.simulation.simulate import Report, simulate
 from tests.simulation.world import arena
 
-PROGRESS_EVERY_SEC = 5.0
+PROGRESS_EVERY_SEC = 10.0
+SEEDS_AT_ONCE = 10
 ENOUGH_STEPS = 30_000
 # Said about something new, or only as a part of another verb: there is nothing stale to refuse.
 NEVER_REFUSED = {"register", "reopen"}
@@ -24,70 +26,57 @@ NEVER_SAID_ALONE = {"reopen"}
 
 
 def run(url: str, seeds: Sequence[int], steps: int, processes: int) -> int:
-    """Share the seeds out, and report as they come back."""
-    context = multiprocessing.get_context("spawn")
-    done: Any = context.Queue()
-    children = []
-    for number in range(processes):
-        mine = asyncio.run(new_database(url, f"simulation_{number}"))
-        child = context.Process(target=work, args=(mine, list(seeds[number::processes]), steps, done), daemon=True)
-        child.start()
-        children.append(child)
+    """Share the seeds out, tell what is found as it is found, and sum it up."""
     began = time.monotonic()
-    reports = list(collected(done, len(seeds), began))
-    for child in children:
-        child.join()
+    reports = list(simulated(url, seeds, steps, processes))
     return summary(reports, time.monotonic() - began)
 
 
-async def new_database(url: str, name: str) -> str:
-    """Make a database with the schema."""
+def simulated(url: str, seeds: Sequence[int], steps: int, processes: int) -> Iterator[Report]:
+    """Run the seeds, and say now and then how far it is."""
+    began = told = time.monotonic()
+    count = 0
+    batches = [seeds[start : start + SEEDS_AT_ONCE] for start in range(0, len(seeds), SEEDS_AT_ONCE)]
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(work, url, batch, steps) for batch in batches]):
+            for report in done.result():
+                count += 1
+                if report.violation:
+                    print(f"VIOLATION {report.violation}\n", flush=True)
+                yield report
+            if time.monotonic() - told > PROGRESS_EVERY_SEC:
+                told = time.monotonic()
+                print(f"{count} of {len(seeds)} seeds, {told - began:.0f} s", flush=True)
+
+
+def work(url: str, seeds: Sequence[int], steps: int) -> list[Report]:
+    """What one process does at a time."""
+
+    async def all_of_them() -> list[Report]:
+        async with database(url) as mine, arena(mine) as place:
+            return [await simulate(place, seed, steps) for seed in seeds]
+
+    return asyncio.run(all_of_them())
+
+
+@asynccontextmanager
+async def database(url: str) -> AsyncIterator[str]:
+    """Make a database with the schema, for as long as the block runs."""
+    name = f"simulation_{secrets.token_hex(6)}"
     admin = await asyncpg.connect(url)
     try:
         await admin.execute(f"create database {name}")
+        connection = await asyncpg.connect(database_url(url, name))
+        await connection.execute(read("schema.sql"))
+        await connection.close()
+        yield database_url(url, name)
+        await admin.execute(f"drop database {name} with (force)")
     finally:
         await admin.close()
-    connection = await asyncpg.connect(database_url(url, name))
-    try:
-        await connection.execute(read("schema.sql"))
-    finally:
-        await connection.close()
-    return database_url(url, name)
-
-
-def work(url: str, seeds: Sequence[int], steps: int, done: "Queue[Report | str]") -> None:
-    """What one process does."""
-
-    async def all_of_them() -> None:
-        async with arena(url) as place:
-            for seed in seeds:
-                done.put(await simulate(place, seed, steps))
-
-    try:
-        asyncio.run(all_of_them())
-    except Exception as error:
-        done.put(f"{type(error).__name__}: {error}")
-        raise
-
-
-def collected(done: "Queue[Report | str]", number: int, began: float) -> Iterable[Report]:
-    """Take the reports as they come, and say now and then how far it is."""
-    told = began
-    for count in range(1, number + 1):
-        report = done.get()
-        if isinstance(report, str):
-            raise SystemExit(f"The simulator itself failed: {report}")
-        if report.violation:
-            print(f"VIOLATION {report.violation}\n", flush=True)
-        if time.monotonic() - told > PROGRESS_EVERY_SEC:
-            told = time.monotonic()
-            print(f"{count} of {number} seeds, {told - began:.0f} s", flush=True)
-        yield report
 
 
 def summary(reports: Sequence[Report], seconds: float) -> int:
     """Say what was seen; fail on a violation, or when a verb was not tried enough."""
-    reports = sorted(reports, key=lambda report: report.seed)
     said: Counter[str] = sum((report.said for report in reports), Counter())
     accepted: Counter[str] = sum((report.accepted for report in reports), Counter())
     refused: Counter[str] = sum((report.refused for report in reports), Counter())
@@ -108,7 +97,7 @@ def summary(reports: Sequence[Report], seconds: float) -> int:
     missing = list(not_covered(accepted, refused)) if steps >= ENOUGH_STEPS else []
     for line in missing:
         print(f"NOT COVERED {line}")
-    violated = [report.seed for report in reports if report.violation]
+    violated = sorted(report.seed for report in reports if report.violation)
     print(f"violations: {len(violated)}{': seeds ' + str(violated) if violated else ''}")
     return 1 if violated or missing else 0
 

@@ -2,12 +2,12 @@
 
 from bide.model.states import FINISHED_RUN, RunState, TaskState
 from bide.store.runs import Picture
-from tests.simulation.actors import KILL_PATIENCE
 from tests.simulation.shapes import SHAPES
 from tests.simulation.world import World
 
 MOST_OPEN_RUNS = 5
 FINISHED = (RunState.SUCCESS, RunState.FAILED)
+AT_WORK = (TaskState.RUNNING, TaskState.DEFERRED)
 MARKS = (TaskState.SUCCESS, TaskState.FAILED, TaskState.SKIPPED)
 
 
@@ -28,7 +28,7 @@ class Person:
             self.remove: 1,
             self.look: 2,
             self.mark_run: 2,
-            self.stray: 1,
+            self.stray: 2,
         }
         await self.rng.choices(list(actions), list(actions.values()))[0]()
 
@@ -51,10 +51,11 @@ class Person:
         runs = list(self.world.ledger.runs)
         if not runs:
             return
-        # Mostly something of the latest runs, by any state it may be in.
         tasks = self.world.ledger.of_run(self.rng.choice(runs[-MOST_OPEN_RUNS:]))
-        chosen = sorted(task.id for task in self.rng.sample(tasks, self.rng.randint(1, min(3, len(tasks)))))
-        await self.world.say(verb, self.name, KILL_PATIENCE, tuple(chosen), *more)
+        # Anything of the latest runs, but mostly what somebody is at work on.
+        weights = [8 if task.state in AT_WORK else 1 for task in tasks]
+        chosen = {task.id for task in self.rng.choices(tasks, weights, k=self.rng.randint(1, 3))}
+        await self.world.say(verb, self.name, self.world.patience(), tuple(sorted(chosen)), *more)
 
     async def look(self) -> None:
         """See runs that are not over, and their epochs."""
@@ -67,7 +68,9 @@ class Person:
         run = self.rng.choice(list(self.screen))
         unfinished = tuple(task.id for task in self.world.ledger.of_run(run) if task.state not in MARKS)
         if unfinished and self.rng.random() < 0.7:
-            await self.world.say("mark", self.name, KILL_PATIENCE, unfinished, TaskState.SUCCESS, "the run is done")
+            await self.world.say(
+                "mark", self.name, self.world.patience(), unfinished, TaskState.SUCCESS, "the run is done"
+            )
             if self.rng.random() < 0.5:
                 await self.look()
         picture = Picture(run, self.screen.get(run, 0))

@@ -9,6 +9,7 @@ from bide.model.retry import Retry, after_failure
 from bide.model.run_outcome import run_outcome
 from bide.model.states import UNFINISHED, RunState, TaskState
 from bide.model.trigger_rules import Upstream, Verdict, judge
+from bide.sql import statement
 from bide.store import deferral, views
 from bide.store.deferral import NewWait
 from bide.store.jobs import JobType
@@ -16,12 +17,14 @@ from bide.store.legs import FailedLeg
 from bide.store.queueing import Refused
 from bide.store.rows import Leg
 from bide.store.runs import Concluded, Picture, Unstarted
-from tests.simulation.actors import KILL_PATIENCE, Action, Actor
+from bide.store.views import Candidate
+from tests.simulation.actors import SELDOM, Action, Actor
 from tests.simulation.ledger import Violation
 
 MANY = 1000
 GRACE = timedelta(seconds=5)
 SWEEP_AGE = timedelta(seconds=60)
+BLIND = statement("candidates").text.replace("k.trigger_id = t.trigger_id", "false")
 SPEAKS = {Verdict.SKIP: "skip_unstarted", Verdict.UPSTREAM_FAILED: "block"}
 
 
@@ -36,20 +39,23 @@ class Scheduler(Actor):
         self.queued: dict[int, int] = {}
         self.finishing: dict[int, FailedLeg] = {}
 
-    def actions(self) -> Sequence[tuple[int, Action]]:
+    def actions(self) -> Sequence[tuple[float, Action]]:
+        ledger = self.world.ledger
+        runs = Counter(run.state for run in ledger.runs.values())
+        failing = any(task.failing and task.state is TaskState.SCHEDULED for task in ledger.tasks.values())
         return (
-            (6, self.look_at_a_run),
-            (8, self.decide),
-            (4, self.look_at_room),
-            (6, self.hand_out),
-            (2, self.look_at_queued_runs),
-            (2, self.look_at_failing),
-            (3, self.finish),
-            (1, self.refuse),
-            (4, self.mind_dates),
-            (5, self.keep_house),
-            (1, self.expire),
-            (1, self.retire),
+            (SELDOM + 2.5 * bool(runs[RunState.RUNNING]), self.and_maybe(self.look_at_a_run, self.decide)),
+            (20 * bool(self.decisions), self.decide),
+            (SELDOM + 5 * ledger.has(TaskState.SCHEDULED), self.and_maybe(self.look_at_room, self.hand_out)),
+            (15 * bool(self.room), self.hand_out),
+            (SELDOM + bool(runs[RunState.QUEUED]), self.and_maybe(self.look_at_queued_runs, self.hand_out)),
+            (SELDOM + 4 * failing, self.and_maybe(self.look_at_failing, self.finish)),
+            (6 * bool(self.finishing), self.finish),
+            (SELDOM * bool(self.queued), self.refuse),
+            (1 + 2 * ledger.has_dates(), self.mind_dates),
+            (1, self.keep_house),
+            (SELDOM / 2, self.expire),
+            (SELDOM / 5, self.retire),
         )
 
     async def round(self) -> None:
@@ -100,8 +106,10 @@ class Scheduler(Actor):
         self.decisions = [(verb, (self.some(tasks),)) for verb, tasks in said.items()]
         unfinished = tuple(Unstarted(row["id"], run["epoch"]) for row in rows if row["state"] in UNFINISHED)
         if shape.plan.fail_fast and unfinished and any(row["state"] == "failed" for row in rows):
-            self.decisions.append(("stop", (KILL_PATIENCE, unfinished, "run_failed")))
+            self.decisions.append(("stop", (self.world.patience(), unfinished, "run_failed")))
         outcome = run_outcome((TaskState(row["state"]), row["is_leaf"]) for row in rows)
+        if outcome is None and self.world.chance(0.05):
+            outcome = RunState.SUCCESS  # it lies
         if outcome is not None:
             self.decisions.append(("conclude", ((Concluded(run["id"], run["epoch"], outcome),),)))
 
@@ -122,11 +130,11 @@ class Scheduler(Actor):
             await self.world.say(verb, self.who, *args)
 
     async def expire(self) -> None:
-        found = await views.expiring(self.world.db, MANY)
+        found = sorted(await views.expiring(self.world.db, MANY), key=lambda run: run.id)
         for run in found:
             if run.tasks:
                 tasks = tuple(Unstarted(id, run.epoch) for id in run.tasks)
-                await self.world.say("stop", self.who, KILL_PATIENCE, tasks, "run_timed_out")
+                await self.world.say("stop", self.who, self.world.patience(), tasks, "run_timed_out")
         if found:
             await self.world.say("expire", self.who, tuple(Picture(run.id, run.epoch) for run in found))
 
@@ -162,7 +170,7 @@ class Scheduler(Actor):
             by_task[busy.dag_id, busy.task_id] += busy.number
             by_run[busy.dag_run_id, busy.task_id] += busy.number
         legs, starts = [], []
-        for row in await views.candidates(self.world.db, [name for name, free in pools.items() if free > 0], 8):
+        for row in await self._candidates([name for name, free in pools.items() if free > 0]):
             plan = self.world.shapes[row.dag_run_id].plan
             if pools[row.pool] < row.pool_slots:
                 continue
@@ -185,6 +193,13 @@ class Scheduler(Actor):
             self.room.append(("enqueue", turn, self.some(legs, 8)))
         if starts and (not legs or self.rng.random() < 0.5):
             self.room.append(("defer_at_start", turn, await self._waits_at_start(self.some(starts))))
+
+    async def _candidates(self, pools: Sequence[str]) -> Sequence[Any]:
+        """What may be queued; a bad scheduler overlooks that an on_kill may stand in the way."""
+        if self.world.chance(0.7):
+            blind: Sequence[Any] = await self.world.hand.fetch(BLIND, pools, 8)
+            return [Candidate(**row) for row in blind]
+        return await views.candidates(self.world.db, pools, 8)
 
     async def _waits_at_start(self, rows: Sequence[Any]) -> tuple[NewWait, ...]:
         numbers = await deferral.reserve_trigger_ids(self.world.db, len(rows))
@@ -238,7 +253,7 @@ class Scheduler(Actor):
             self.drop(self.finishing, chosen, await self.world.say("fail", self.who, legs))
 
     async def mind_dates(self) -> None:
-        for verb, args in (("fire_due", (MANY,)), ("lapse", (KILL_PATIENCE, MANY)), ("wake", (MANY,))):
+        for verb, args in (("fire_due", (MANY,)), ("lapse", (self.world.patience(), MANY)), ("wake", (MANY,))):
             if not self.world.chaos or self.rng.random() < 0.5:
                 await self.world.say(verb, self.who, *args)
 

@@ -1,5 +1,6 @@
 """One seed: random steps of everybody, then a time in which all are well and everything must come to its end."""
 
+import traceback
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from typing import Any
 
 from bide.model.states import FINISHED_RUN
 from bide.store import views
-from tests.simulation.actors import Actor
+from tests.simulation.actors import Action, Actor
 from tests.simulation.checker import check_rest, check_tables
 from tests.simulation.ledger import Violation
 from tests.simulation.person import Person
@@ -18,7 +19,8 @@ from tests.simulation.worker import Worker
 from tests.simulation.world import Arena, World
 
 CHECK_EVERY = 10
-MOST_ROUNDS = 150
+MOST_FROZEN = 2
+MOST_ROUNDS = 30
 ENTRIES_SHOWN = 25
 SEC = timedelta(seconds=1)
 
@@ -70,34 +72,39 @@ class Simulation:
 
     async def one_step(self) -> None:
         """One thing happens."""
-        kinds = {
-            self.somebody_acts: 100,
-            self.time_passes: 14,
-            self.somebody_speaks_late: 8,
-            self.person_acts: 7,
-            self.freeze_or_thaw: 5,
-            self.clock_jumps: 1,
-            self.crash: 2,
-        }
-        await self.rng.choices(list(kinds), list(kinds.values()))[0]()
+        await self._one_of(
+            (
+                (100, self.somebody_acts),
+                (14, self.time_passes),
+                (5 * bool(self.world.late), self.world.say_late),
+                (7, self.person_acts),
+                (5, self.freeze_or_thaw),
+                (1, self.clock_jumps),
+                (1, self.crash),
+            )
+        )
 
     async def somebody_acts(self) -> None:
-        await self.rng.choice([actor for actor in self.actors if not actor.frozen]).act()
+        possible: list[tuple[float, Action]] = []
+        for actor in self.actors:
+            if not actor.frozen:
+                possible += actor.actions() if actor.job else [(5, actor.join)]
+        await self._one_of(possible)
+
+    async def _one_of(self, possible: Sequence[tuple[float, Action]]) -> None:
+        weights, actions = zip(*possible, strict=True)
+        await self.rng.choices(actions, weights)[0]()
 
     async def person_acts(self) -> None:
         await self.rng.choice(self.people).act()
 
-    async def somebody_speaks_late(self) -> None:
-        late = self.world.late
-        if late:
-            await self.world.deliver(late.pop(self.rng.randrange(len(late))))
-
     async def freeze_or_thaw(self) -> None:
         """A frozen process wakes up with its old knowledge, and says what it was about to say."""
-        actor = self.rng.choice(self.actors)
-        others = [other for other in self.actors if other is not actor and not other.frozen]
-        if actor.frozen or len(others) >= 2:
-            actor.frozen = not actor.frozen
+        frozen = [actor for actor in self.actors if actor.frozen]
+        if frozen and (len(frozen) == MOST_FROZEN or self.rng.random() < 0.5):
+            self.rng.choice(frozen).frozen = False
+        else:
+            self.rng.choice(self.actors).frozen = True
 
     async def crash(self) -> None:
         actor = self.rng.choice(self.actors)
@@ -107,6 +114,9 @@ class Simulation:
     async def time_passes(self) -> None:
         """Time passes for all alike; those who are well beat in time."""
         await self.world.set_clock(self.world.ledger.now + self.rng.uniform(0.001, 12) * SEC)
+        for actor in self.actors:
+            if actor.job and not actor.frozen and self.rng.random() < 0.6:
+                await actor.beat()
 
     async def clock_jumps(self) -> None:
         """The database's clock jumps, far ahead or a little back, and nobody has beaten in between."""
@@ -118,7 +128,7 @@ class Simulation:
         world = self.world
         world.chaos = False
         while world.late:
-            await self.somebody_speaks_late()
+            await world.say_late()
         rounds = 0
         while rounds < MOST_ROUNDS:
             rounds += 1
@@ -140,21 +150,16 @@ class Simulation:
 
 
 async def simulate(arena: Arena, seed: int, steps: int) -> Report:
-    """Run a seed, and tell what became of it."""
+    """Run a seed, and tell what became of it. What the simulator itself cannot follow is a finding too."""
     simulation = Simulation(arena, seed)
     world, report = simulation.world, Report(seed)
     try:
         report.rounds = await simulation.run(steps)
     except Violation as violation:
         report.invariant = violation.invariant
-        history = await _history(world.hand, violation.tasks)
-        report.violation = "\n".join(
-            [
-                f"seed {seed}, step {world.step}{'' if world.chaos else ', settling'}: {violation}",
-                *history,
-                f"replay: python -m tests.simulation --seed {seed} --steps {steps}",
-            ]
-        )
+        report.violation = await _told(world, str(violation), violation.tasks, steps)
+    except Exception:
+        report.violation = await _told(world, f"the simulator failed\n{traceback.format_exc()}", (), steps)
     report.steps, report.digest = world.step, world.digest()
     report.said, report.accepted, report.refused, report.faults = (
         world.said,
@@ -163,6 +168,17 @@ async def simulate(arena: Arena, seed: int, steps: int) -> Report:
         world.faults,
     )
     return report
+
+
+async def _told(world: World, what: str, tasks: Sequence[int], steps: int) -> str:
+    """What is wrong, what led to it, and how to see it again."""
+    return "\n".join(
+        [
+            f"seed {world.seed}, step {world.step}{'' if world.chaos else ', settling'}: {what}",
+            *await _history(world.hand, tasks),
+            f"replay: python -m tests.simulation --seed {world.seed} --steps {steps}",
+        ]
+    )
 
 
 async def _history(hand: Any, tasks: Sequence[int]) -> list[str]:

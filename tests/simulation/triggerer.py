@@ -10,7 +10,7 @@ from bide.store.deferral import Crashed, Ended, Fired, as_error
 from bide.store.holding import Claim, Parked
 from bide.store.jobs import JobType
 from bide.store.rows import XCom
-from tests.simulation.actors import Action, Actor
+from tests.simulation.actors import SELDOM, Action, Actor
 
 WORDS = {"fire": 40, "end": 20, "crash": 10, "park": 10, "release": 12}
 ENDS: tuple[Literal["success", "skipped", "scheduled"], ...] = ("success", "skipped", "scheduled")
@@ -25,14 +25,15 @@ class Triggerer(Actor):
         self.held: dict[int, int] = {}
         self.kills: dict[int, int] = {}
 
-    def actions(self) -> Sequence[tuple[int, Action]]:
+    def actions(self) -> Sequence[tuple[float, Action]]:
+        ledger = self.world.ledger
         return (
-            (10, self.claim),
-            (14, self.tell),
-            (3, self.compare),
-            (4, self.take_kills),
-            (4, self.acknowledge),
-            (1, self.leave),
+            (SELDOM + 3 * ledger.has_free_waits(), self.claim),
+            (4 * bool(self.held), self.tell),
+            (0.5, self.compare),
+            (SELDOM + bool(ledger.kills), self.take_kills),
+            (bool(self.kills), self.acknowledge),
+            (SELDOM / 5, self.leave),
         )
 
     async def round(self) -> None:

@@ -14,10 +14,10 @@ from bide.store.deferral import NewWait
 from bide.store.jobs import JobType
 from bide.store.legs import FailedLeg, RescheduledLeg, SkippedLeg
 from bide.store.rows import Leg, XCom
-from tests.simulation.actors import Action, Actor
+from tests.simulation.actors import SELDOM, Action, Actor
 
 SEC = timedelta(seconds=1)
-OUTCOMES = {"succeed": 30, "defer": 35, "fail": 12, "reschedule": 10, "skip": 4, "drain": 6}
+OUTCOMES = {"succeed": 28, "defer": 35, "fail": 12, "reschedule": 9, "skip": 7, "drain": 6}
 
 
 class Worker(Actor):
@@ -30,14 +30,14 @@ class Worker(Actor):
         self.children: dict[int, int] = {}
         self.stopping: dict[int, int] = {}
 
-    def actions(self) -> Sequence[tuple[int, Action]]:
+    def actions(self) -> Sequence[tuple[float, Action]]:
         return (
-            (5, self.look),
-            (7, self.start),
-            (12, self.report),
-            (4, self.compare),
-            (5, self.stop_children),
-            (1, self.leave),
+            (SELDOM + 5 * self.world.ledger.has(TaskState.QUEUED), self.and_maybe(self.look, self.start)),
+            (12 * bool(self.offers), self.start),
+            (15 * bool(self.children), self.report),
+            (0.5, self.compare),
+            (6 * bool(self.stopping), self.stop_children),
+            (SELDOM / 5, self.leave),
         )
 
     async def round(self) -> None:
@@ -115,7 +115,7 @@ class Worker(Actor):
         return RescheduledLeg(leg.id, leg.leg, until=self.world.ledger.now + pause)
 
     def _wait(self, leg: Leg, number: int) -> NewWait:
-        kind = self.rng.choice(("plain", "plain", "timer", "shared", "stubborn", "elsewhere"))
+        kind = self.rng.choice(("plain", "timer", "timer", "shared", "stubborn", "stubborn", "elsewhere"))
         wait = NewWait(
             id=leg.id,
             leg=leg.leg,

@@ -221,6 +221,14 @@ def test_offsets_keep_the_names_that_somebody_gave_them() -> None:
     assert picture(SERVICE.decode(SERVICE.encode(named))) == picture(named)
 
 
+@pytest.mark.parametrize("offset", [timedelta(microseconds=1), timedelta(seconds=-1, microseconds=1)])
+def test_an_offset_that_python_does_not_read_from_iso_text_comes_back(offset: timedelta) -> None:
+    moment = datetime(2024, 1, 1, tzinfo=timezone(offset))
+    assert moment.fromisoformat(moment.isoformat()) != moment
+    for value in (moment, moment.timetz()):
+        assert picture(SERVICE.decode(SERVICE.encode(value))) == picture(value)
+
+
 def test_codecs_share_nothing() -> None:
     assert Codec(resolve).encode(Point(1)) == Codec(resolve, REGISTRY).encode(Point(1))
     with pytest.raises(CodecError):

@@ -1,6 +1,6 @@
 """Any value comes back exactly, and any text gives a value or a CodecError.
 
-`BIDE_HYPOTHESIS=thorough` makes it 200 000 values. The seeds are fixed, so that a failure can be seen again.
+`make fuzz` makes it 200 000 values and 200 000 texts. The seeds are fixed, so that a failure can be seen again.
 """
 
 import os
@@ -18,6 +18,9 @@ from bide.model.codec import MAX_DEPTH
 from bide.model.codec.builtin import BUILTIN_BY_NAME
 from bide.model.codec.limits import check_before_reading
 from tests.unit.codec_values import CHILD, SERVICE, SIMPLE, TEXTS, VALUES, picture
+
+# Hypothesis sometimes writes down what a strategy consists of, and finds that of VALUES long.
+pytestmark = pytest.mark.filterwarnings("ignore:Generating overly large repr")
 
 THOROUGH = os.environ.get("BIDE_HYPOTHESIS") == "thorough"
 PARTS = range(8)
@@ -67,6 +70,7 @@ async def check_in_postgresql(database: str, texts: list[str]) -> None:
         await connection.close()
 
 
+@seed(0)
 @given(st.dictionaries(TEXTS, VALUES, max_size=3), VALUES)
 @settings(many, max_examples=100)
 def test_an_event_that_postgresql_appends_is_read_with_the_arguments(kwargs: dict[str, object], event: object) -> None:
@@ -151,6 +155,7 @@ def depth_of(text: str) -> int:
     return deepest
 
 
+@seed(0)
 @given(st.text(st.sampled_from('[{]}"\\a'), max_size=40).flatmap(lambda piece: st.integers(1, 60).map(piece.__mul__)))
 @settings(many, max_examples=VALUES_PER_PART)
 def test_depth_is_counted_as_a_reader_of_single_characters_counts_it(text: str) -> None:

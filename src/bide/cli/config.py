@@ -33,8 +33,7 @@ def show(
     if output is Output.JSON:
         print(msgspec.json.format(msgspec.json.encode(settings), indent=2).decode())
     else:
-        console = Console()
-        console.print(table(settings), width=None if console.is_terminal else WIDE)
+        Console(width=None if Console().is_terminal else WIDE).print(table(settings))
 
 
 def table(settings: list[Explained]) -> Table:

@@ -1,6 +1,7 @@
 """The program `bide`: its global options, and how it ends."""
 
 import os
+import re
 import sys
 from typing import Annotated
 
@@ -11,8 +12,8 @@ from bide import __version__
 from bide.cli import config, db
 from bide.errors import BideError
 
-INTERRUPTED = 130
-"""What a shell says of a program that Ctrl-C has ended."""
+# What comes before the sign may be a secret that somebody forgot to name, so it is looked at before it is repeated.
+ASSIGNMENT = re.compile(r"([a-z_.]+)=(.*)", re.DOTALL)
 
 app = typer.Typer(
     name="bide",
@@ -46,26 +47,36 @@ def options(
     ] = False,
 ) -> None:
     """Keep what was set on the command line for the commands, which load the settings."""
-    for item in given or []:
-        if "=" not in item:
-            raise typer.BadParameter(f"write section.key=value, not {item!r}.", param_hint="--set")
-    context.obj = dict(item.split("=", 1) for item in given or [])
+    found = [ASSIGNMENT.fullmatch(item) for item in given or []]
+    if None in found:
+        raise typer.BadParameter("write section.key=value.", param_hint="--set")
+    context.obj = {match[1]: match[2] for match in found if match}
 
 
 def main() -> None:
     """Run the command that was asked for, and end as a program should."""
     try:
-        app(prog_name="bide")
+        try:
+            app(prog_name="bide")
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()
     except BideError as error:
-        Console(stderr=True, soft_wrap=True, highlight=False).print("Error:", str(error), markup=False)
-        sys.exit(1)
-    finally:
-        leave_quietly()
-
-
-def leave_quietly() -> None:
-    """Write what is still unwritten. If nobody reads it any more, as in `bide config | head`, that is no fault."""
-    try:
-        sys.stdout.flush()
+        complain(str(error))
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Nobody reads any more, as in `bide config | head`: no fault, and nobody to tell.
+        give_up_output()
+    except OSError as error:
+        give_up_output()
+        complain(f"The system refused: {error}.")
+    sys.exit(1)
+
+
+def complain(sentence: str) -> None:
+    """Say what went wrong, to a person."""
+    Console(stderr=True, soft_wrap=True, highlight=False).print("Error:", sentence, markup=False)
+
+
+def give_up_output() -> None:
+    """Let what is still unwritten go nowhere, or Python would try it again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -17,7 +17,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -69,19 +69,25 @@ class Server:
 def running(folder: Path, *, settings: Mapping[str, str] = NO_SETTINGS) -> Iterator[Server]:
     """Give the server of a folder: started here and stopped at the end, or found running and left alone."""
     place = Folder(folder.absolute())
+    with ExitStack() as ending:
+        with usable(place):
+            process = start(place, {**SETTINGS, **settings})
+            if process:
+                ending.callback(stop, process)
+            server = Server(place.url(), owned=process is not None)
+        yield server
+
+
+@contextmanager
+def usable(place: Folder) -> Iterator[None]:
+    """Say in a sentence that the system refuses the folder."""
     try:
-        process = start(place, {**SETTINGS, **settings})
-        server = Server(place.url(), owned=process is not None)
+        yield
     except OSError as error:
         raise EmbeddedServerError(
             f"The database folder {place.path} cannot be used: {error}. "
             "Make it writable and see that the disk has room, or set core.data_dir to another folder."
         ) from error
-    try:
-        yield server
-    finally:
-        if process:
-            stop(process)
 
 
 def start(place: Folder, settings: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
@@ -133,25 +139,25 @@ def answers(port: int) -> bool:
 def start_alone(place: Folder, settings: Mapping[str, str], lock: int) -> subprocess.Popen[bytes]:
     """Start the server while holding the lock."""
     place.create_data(lock)
-    place.refuse_other_versions()
+    place.refuse_other_data()
     place.forget_dead_server()
     ports = [place.last_port() or free_port(), *(free_port() for _ in range(TRIES_FOR_A_PORT))]
     for port in ports:
-        process = place.launch(
+        program = place.launch(
             "postgres", *arguments({"port": str(port), **settings}), data=place.data, keep_open=(lock,)
         )
         try:
-            came_up = wait_until_ready(place, process)
+            came_up = wait_until_ready(place, program.process)
+            if came_up:
+                place.remember_port(port)
+                return program.process
         except BaseException:
-            stop(process)
+            stop(program.process)
             raise
-        if came_up:
-            place.remember_port(port)
-            return process
-        if "could not create any TCP/IP sockets" not in place.last_words():
+        if "could not create any TCP/IP sockets" not in program.last_words():
             break
     raise EmbeddedServerError(
-        f"The database server in {place.path} does not start: {place.last_words()}. More is in {place.log}."
+        f"The database server in {place.path} does not start: {program.last_words()}. More is in {place.log}."
     )
 
 

@@ -22,6 +22,34 @@ LAUNCHER = Path(__file__).with_name("launch.py")
 # Unprivileged, there on every Linux and macOS, and with a name, which initdb insists on.
 WHO_RUNS_FOR_ROOT = "nobody"
 LOG_LIMIT = 10_000_000
+LAST_WORDS = 10_000
+# PostgreSQL keeps paths in 1024 bytes and appends to this one.
+LONGEST_PATH = 900
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of PostgreSQL that was started, and where in the log its own words begin."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    first_word: int
+
+    def last_words(self) -> str:
+        """Say why it gave up."""
+        with self.log.open("rb") as log:
+            log.seek(max(self.first_word, self.log.stat().st_size - LAST_WORDS))
+            lines = log.read().decode(errors="replace").splitlines()
+        fatal = [line for line in lines if "FATAL:" in line or "PANIC:" in line or "error:" in line]
+        said = fatal[-1] if fatal else " ".join(lines[-3:]) or self._ended_silently()
+        for mark in ("FATAL:", "PANIC:", "error:"):
+            said = said.rpartition(mark)[2]
+        return said.strip().rstrip(".")
+
+    def _ended_silently(self) -> str:
+        if shutil.disk_usage(self.log.parent).free < LAST_WORDS:
+            return "the disk is full"
+        return f"it said nothing and ended with code {self.process.poll()}"
 
 
 @dataclass(frozen=True)
@@ -50,6 +78,11 @@ class Folder:
 
     def prepare(self) -> None:
         """Make the folder; one that is there stays as it is."""
+        if not str(self.path).isprintable() or len(os.fsencode(self.path)) > LONGEST_PATH:
+            raise EmbeddedServerError(
+                f"PostgreSQL cannot work in the folder {str(self.path)!r}: its path has a line break or the like in "
+                f"it, or more than {LONGEST_PATH} bytes. Set core.data_dir to another folder."
+            )
         self.path.mkdir(mode=0o711, parents=True, exist_ok=True)
 
     def open_lock(self) -> FileIO:
@@ -66,15 +99,24 @@ class Folder:
 
     def server_state(self) -> ServerState | None:
         """Read postmaster.pid; nothing if no server wrote one, or is just writing it."""
-        try:
-            lines = (self.data / "postmaster.pid").read_text().splitlines()
-        except FileNotFoundError:
-            return None
-        return ServerState(int(lines[3]), lines[7].strip()) if len(lines) > 7 else None
+        lines = self._pid_file()
+        return ServerState(int(lines[3]), lines[7].decode().strip()) if len(lines) > 7 else None
 
     def forget_dead_server(self) -> None:
         """Remove the pid file of a server that is gone: PostgreSQL would believe in it if the pid was given away."""
+        pid = b"".join(self._pid_file()[:1]).decode(errors="replace")
+        if pid.isdecimal() and works_in(int(pid), self.data):
+            raise EmbeddedServerError(
+                f"The database in {self.path} is in use by a server that Bide has not started, process {pid}: stop it "
+                "and start again."
+            )
         (self.data / "postmaster.pid").unlink(missing_ok=True)
+
+    def _pid_file(self) -> list[bytes]:
+        try:
+            return (self.data / "postmaster.pid").read_bytes().splitlines()
+        except FileNotFoundError:
+            return []
 
     def last_port(self) -> int | None:
         """Return the port of the last time, which addresses that people wrote down may name."""
@@ -87,9 +129,14 @@ class Folder:
         """Keep the port for the next time."""
         self._write("port", str(port), 0o644)
 
-    def refuse_other_versions(self) -> None:
+    def refuse_other_data(self) -> None:
         """PostgreSQL reads the files of its own major version only."""
-        made_by = (self.data / "PG_VERSION").read_text().strip()
+        try:
+            made_by = (self.data / "PG_VERSION").read_text().strip()
+        except FileNotFoundError:
+            raise EmbeddedServerError(
+                f"The folder {self.data} holds no database: put a backup back, or move it away and start anew."
+            ) from None
         ours = version(PACKAGE).partition(".")[0]
         if made_by != ours:
             raise EmbeddedServerError(
@@ -112,7 +159,7 @@ class Folder:
             handed_over.write(password.encode())
             handed_over.seek(0)
             os.fchown(handed_over.fileno(), uid, gid)
-            process = self.launch(
+            initdb = self.launch(
                 "initdb",
                 f"--username={USER}",
                 "--auth=scram-sha-256",
@@ -123,18 +170,19 @@ class Folder:
                 data=half_made,
                 keep_open=(lock, handed_over.fileno()),
             )
-            if process.wait() != 0:
-                raise EmbeddedServerError(f"No database could be made in {self.path}: {self.last_words()}.")
+            if initdb.process.wait() != 0:
+                raise EmbeddedServerError(f"No database could be made in {self.path}: {initdb.last_words()}.")
         half_made.rename(self.data)
 
-    def launch(self, program: str, *arguments: str, data: Path, keep_open: tuple[int, ...]) -> subprocess.Popen[bytes]:
+    def launch(self, program: str, *arguments: str, data: Path, keep_open: tuple[int, ...]) -> Program:
         """Start a program of PostgreSQL on a data folder, in a session of its own, as the user who owns the data."""
         uid, gid = server_user(data)
         command = [LAUNCHER, os.getpid(), uid, gid, data, binaries() / program, *arguments]
         with FileIO(self.log, "a", opener=open_here) as log:
             if os.fstat(log.fileno()).st_size > LOG_LIMIT:
                 os.ftruncate(log.fileno(), 0)
-            return subprocess.Popen(
+            first_word = os.fstat(log.fileno()).st_size
+            process = subprocess.Popen(
                 [sys.executable, "-I", "-S", *map(str, command)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -144,17 +192,7 @@ class Folder:
                 pass_fds=keep_open,
                 start_new_session=True,
             )
-
-    def last_words(self) -> str:
-        """Return the line of the log that says why a program gave up."""
-        with self.log.open("rb") as log:
-            log.seek(max(0, self.log.stat().st_size - 10_000))
-            lines = log.read().decode(errors="replace").splitlines()
-        fatal = [line for line in lines if "FATAL:" in line or "PANIC:" in line or "error:" in line]
-        said = (fatal or lines or ["it said nothing"])[-1]
-        for mark in ("FATAL:", "PANIC:", "error:"):
-            said = said.rpartition(mark)[2]
-        return said.strip().rstrip(".")
+        return Program(process, self.log, first_word)
 
     def _write(self, name: str, text: str, mode: int) -> None:
         # Written beside and moved: nobody reads half of it, and a link that somebody put here is not followed.
@@ -162,6 +200,9 @@ class Folder:
         beside.unlink(missing_ok=True)
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
             file.write(text)
+            file.flush()
+            # After a power cut there must be the whole file: a database whose password is lost is lost.
+            os.fsync(file.fileno())
         beside.replace(self.path / name)
 
 
@@ -178,6 +219,14 @@ def server_user(data: Path) -> tuple[int, int]:
         return data.stat().st_uid, data.stat().st_gid
     user = pwd.getpwnam(WHO_RUNS_FOR_ROOT)
     return user.pw_uid, user.pw_gid
+
+
+def works_in(pid: int, folder: Path) -> bool:
+    """Say whether a process is at work in a folder, as PostgreSQL's are in their data; only Linux tells."""
+    try:
+        return os.path.samefile(f"/proc/{pid}/cwd", folder)
+    except OSError:
+        return False
 
 
 def binaries() -> Path:

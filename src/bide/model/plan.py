@@ -18,6 +18,9 @@ from bide.model.retry import RetryPolicy
 from bide.model.trigger_rules import TriggerRule
 from bide.model.wait import Wait
 
+SKIPS_KEY = "skips"
+"""The XCom in which a branching task leaves the ids of the tasks that are to be skipped, as a JSON list."""
+
 
 class WeightRule(StrEnum):
     """Whose weights add up to the priority of a task."""
@@ -97,6 +100,8 @@ class TaskPlan(Struct, frozen=True, kw_only=True):
     trigger_rule: TriggerRule = TriggerRule.ALL_SUCCESS
     retry: RetryPolicy = RetryPolicy()
     is_empty: bool = False
+    # It says by its XCom `SKIPS_KEY` which tasks after it are to be skipped.
+    branches: bool = False
     is_setup: bool = False
     is_teardown: bool = False
     on_failure_fail_dagrun: bool = False

@@ -90,7 +90,7 @@ def parsed(path: Path) -> dict[str, object]:
         raise SettingsError(f"{path} cannot be read: {error.strerror}.") from None
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # TOML's own error, a number that is too long, nesting without end
         last_line = text.count("\n") + 1
         reason = str(error).replace("at end of document", f"at line {last_line}, the end of the file")
         raise SettingsError(f"{path} is not valid TOML: {reason}.") from None

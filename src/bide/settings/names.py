@@ -42,8 +42,8 @@ def near_setting(name: str) -> str | None:
     slip = nearest(key, in_section)
     if slip:
         return in_section[slip]
-    elsewhere = (full for full, setting in SETTINGS.items() if setting.key == key)
-    return next(elsewhere, None) or nearest(name, SETTINGS)
+    elsewhere = [full for full, setting in SETTINGS.items() if setting.key == key]
+    return nearest(name, elsewhere) or next(iter(elsewhere), None) or nearest(name, SETTINGS)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

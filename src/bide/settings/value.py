@@ -75,9 +75,10 @@ def checked(setting: Setting, value: Value, where: str) -> Value:
     about = setting.about
     if about.choices:
         # People write levels in both cases; the program sees one.
-        value = str(value).upper()
-        if value not in about.choices:
+        choice = str(value).upper()
+        if choice not in about.choices:
             raise refusal(setting, value, where)
+        return choice
     if about.least is not None and about.most is not None and isinstance(value, int | float):
         # Written this way round so that "not a number" fails as well.
         if not about.least <= value <= about.most:

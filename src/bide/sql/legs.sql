@@ -160,11 +160,14 @@ changed as (
 
 -- name: rescue
 -- The worker is gone. A leg that it ran has failed; a leg that was taken away from it is free.
+-- `offset` keeps PostgreSQL from walking the primary key for the sake of the order.
 with {{moment}},
 due as materialized (
-    select t.id, t.worker_id, 'its worker ' || j.id || ' on ' || j.hostname || ' is gone' as why
-    from task_instance t join job j on j.id = t.worker_id and j.state <> 'running'
-    where t.worker_id is not null limit $2
+    select * from (
+        select t.id, t.worker_id, 'its worker ' || j.id || ' on ' || j.hostname || ' is gone' as why
+        from task_instance t join job j on j.id = t.worker_id and j.state <> 'running'
+        where t.worker_id is not null offset 0
+    ) d order by d.id limit $2
 ),
 held as materialized (
     select d.id, t.state as from_state, d.why

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from bide.store.database import Database
-from bide.store.rows import Changed, XCom, columns
+from bide.store.rows import Changed, XCom, columns, storable
 
 
 class NewWait(Struct, frozen=True, kw_only=True):
@@ -60,7 +60,8 @@ class Crashed(Struct, frozen=True):
 
 def as_error(error: str, traceback: str = "", reason: str = "trigger_failed") -> str:
     """Word a failure as the arguments of the `__fail__` leg that it leads to."""
-    return msgspec.json.encode({"error": error, "traceback": traceback, "reason": reason}).decode()
+    said = {"error": storable(error), "traceback": storable(traceback), "reason": reason}
+    return msgspec.json.encode(said).decode()
 
 
 async def reserve_trigger_ids(db: Database, number: int) -> list[int]:

@@ -16,7 +16,7 @@ _ZONE_NAME = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")
 def write(moment: datetime | time) -> object:
     """Write a date or time as ISO text; with its zone and fold beside it where ISO has no words for them."""
     zone = moment.tzinfo
-    if not moment.fold and (zone is None or (type(zone) is timezone and _has_usual_name(zone))):
+    if not moment.fold and (zone is None or (type(zone) is timezone and _can_be_read_in_iso(zone))):
         return moment.isoformat()
     return {"wall": moment.replace(tzinfo=None, fold=0).isoformat(), "tzinfo": zone, "fold": moment.fold}
 
@@ -68,6 +68,11 @@ def write_offset(zone: timezone) -> list[object]:
     """Write a fixed offset, with its name if somebody has given it one."""
     offset = zone.utcoffset(None)
     return [offset] if _has_usual_name(zone) else [offset, zone.tzname(None)]
+
+
+def _can_be_read_in_iso(zone: timezone) -> bool:
+    # Python takes an offset of less than a second for none at all.
+    return _has_usual_name(zone) and not zone.utcoffset(None).microseconds
 
 
 def _has_usual_name(zone: timezone) -> bool:
