@@ -56,13 +56,16 @@ class Report:
         for row in self.rows:
             table.add_row(*(shown(value) for value in row.values()))
         self._console.print(table)
+        load_after = os.getloadavg()
+        words = f"load {self._load_before[0]:.1f} before and {load_after[0]:.1f} after, on {os.cpu_count()} cores"
+        self._console.print(f"[dim]{words}: where others are at work, believe the ratios[/dim]\n")
         out.mkdir(parents=True, exist_ok=True)
         content = {
             "benchmark": self.name,
             "title": self._title,
             "scale": self.scale,
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "machine": self._machine | {"load_before": self._load_before, "load_after": os.getloadavg()},
+            "machine": self._machine | {"load_before": self._load_before, "load_after": load_after},
             "rows": self.rows,
         }
         (out / f"{self.name}.json").write_text(json.dumps(content, indent=1) + "\n")
