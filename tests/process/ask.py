@@ -10,3 +10,9 @@ async def ask(url: str, statement: str) -> object:
         return await connection.fetchval(statement)
     finally:
         await connection.close()
+
+
+async def somebody_waits_for_a_lock(url: str) -> bool:
+    """Say whether a session of this database waits for another one; other tests have databases of their own."""
+    waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+    return bool(await ask(url, f"select exists ({waiting})"))

@@ -13,7 +13,7 @@ import pytest
 
 from bide.store import jobs, migrations
 from bide.store.database import connected
-from tests.process.ask import ask
+from tests.process.ask import ask, somebody_waits_for_a_lock
 from tests.process.command import ended, ran, started
 from tests.process.eventually import eventually
 from tests.store.catalog import description
@@ -147,10 +147,9 @@ async def test_a_server_that_is_not_there_is_said_in_one_sentence(tmp_path: Path
 @asynccontextmanager
 async def waiting_migrator(here: Path, url: str) -> AsyncIterator[subprocess.Popen[str]]:
     """A command that waits because another migrator is at work."""
-    async with migrations.opened(url) as other, other.transaction():
-        await migrations.lock_migrations(other)
+    async with migrations.opened(url) as other, migrations.alone(other):
         process = started(here, "db", "migrate", environ={"BIDE_DATABASE_URL": url})
-        await eventually(lambda: ask(url, "select exists (select from pg_locks where not granted)"), 30)
+        await eventually(lambda: somebody_waits_for_a_lock(url), 30)
         yield process
 
 

@@ -9,6 +9,8 @@ from bide.errors import DatabaseUnavailable, MigrationError
 from bide.store import jobs, migrations
 from bide.store.database import Database
 from bide.store.migrations import Applied, Migration
+from tests.process.ask import somebody_waits_for_a_lock
+from tests.process.eventually import eventually
 from tests.store.catalog import description
 
 KNOWN = migrations.known()
@@ -40,12 +42,6 @@ async def execute(url: str, *statements: str) -> None:
             await connection.execute(statement)
 
 
-async def until_somebody_waits_for_a_lock(url: str) -> None:
-    async with asyncio.timeout(10), asyncpg.create_pool(url, min_size=1, max_size=1) as connection:
-        while not await connection.fetchval("select exists (select from pg_locks where not granted)"):
-            pass
-
-
 async def test_an_empty_database_gets_every_migration_and_remembers_it(empty_database: str) -> None:
     assert await migrated(empty_database, KNOWN) == [str(m) for m in KNOWN]
     assert await had(empty_database) == [Applied(m.number, m.name, m.checksum) for m in KNOWN]
@@ -70,10 +66,9 @@ async def test_many_migrators_at_once_do_everything_once(empty_database: str) ->
 
 
 async def test_a_migrator_waits_for_another_one_and_then_finds_it_done(empty_database: str) -> None:
-    async with migrations.opened(empty_database) as connection, connection.transaction():
-        await migrations.lock_migrations(connection)
+    async with migrations.opened(empty_database) as connection, migrations.alone(connection):
         second = asyncio.create_task(migrated(empty_database, KNOWN))
-        await until_somebody_waits_for_a_lock(empty_database)
+        await eventually(lambda: somebody_waits_for_a_lock(empty_database), 30)
         for migration in KNOWN:
             await migrations.carry_out(connection, migration)
     assert await second == []
@@ -81,10 +76,9 @@ async def test_a_migrator_waits_for_another_one_and_then_finds_it_done(empty_dat
 
 
 async def test_a_migrator_that_is_stopped_while_it_waits_leaves_nothing(empty_database: str) -> None:
-    async with migrations.opened(empty_database) as connection, connection.transaction():
-        await migrations.lock_migrations(connection)
+    async with migrations.opened(empty_database) as connection, migrations.alone(connection):
         second = asyncio.create_task(migrated(empty_database, KNOWN))
-        await until_somebody_waits_for_a_lock(empty_database)
+        await eventually(lambda: somebody_waits_for_a_lock(empty_database), 30)
         second.cancel()
         with pytest.raises(asyncio.CancelledError):
             await second
