@@ -49,7 +49,9 @@ class Desk:
 
     @property
     def room(self) -> int:
-        """How many legs it can take."""
+        """How many legs it can take now."""
+        if self.hand.has_enough:
+            return 0
         return self._slots + self.hand.reach - len(self.legs)
 
     def run(self, leg: Leg, warm: WarmProcess) -> None:
