@@ -147,6 +147,8 @@ class Desk:
     def misbehaves(self, child: Child, why: str) -> None:
         """It said what no child says, so its socket is in the hands of somebody else."""
         child.why_killed = f"its process wrote into the socket to the worker ({why})"
+        if child in child.warm.idle:
+            child.warm.idle.remove(child)
         self.kill(child)
 
     def cannot_run(self, leg: Leg, error: str, traceback: str) -> None:
