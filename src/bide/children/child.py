@@ -34,9 +34,10 @@ def live(
     try:
         separate(log, parent, fork.memory_mb)
         port = SocketPort(Channel(sock, ToChild))
+        untouched = surroundings() if fork.legs > 1 else None
         for left in range(fork.legs - 1, -1, -1):
             order = port.next_leg()
-            if order is None or not serve(order, dags, run_leg, port, last=left == 0):
+            if order is None or not serve(order, dags, run_leg, port, untouched if left else None):
                 break
         os._exit(0)
     except BaseException:
@@ -62,9 +63,15 @@ def separate(log: int, parent: int, memory_mb: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
-def serve(order: RunLeg, dags: Mapping[str, Any], run_leg: RunLegFunction, port: SocketPort, *, last: bool) -> bool:
-    """Run one leg and tell how it ended; true if there may be another one."""
-    before, cpu_before = (None if last else surroundings()), cpu_sec()
+def serve(
+    order: RunLeg,
+    dags: Mapping[str, Any],
+    run_leg: RunLegFunction,
+    port: SocketPort,
+    untouched: tuple[object, ...] | None,
+) -> bool:
+    """Run one leg and tell how it ended; true if there may be another one, for which all has to be `untouched`."""
+    cpu_before = cpu_sec()
     outcome = outcome_of(order, dags, run_leg, port)
     if not port.is_mine():
         # The task's code has forked, and its copy of the process came all the way back here.
@@ -72,7 +79,7 @@ def serve(order: RunLeg, dags: Mapping[str, Any], run_leg: RunLegFunction, port:
     if isinstance(outcome, Failed):
         print_failure(outcome)
     flush()
-    again = before is not None and before == surroundings()
+    again = untouched is not None and untouched == surroundings()
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     say(port, outcome, Ended(outcome, again, used, cpu_sec() - cpu_before))
     return again
@@ -123,7 +130,8 @@ def surroundings() -> tuple[object, ...]:
     """Take down what a task's code can change about its process, as far as that can be seen."""
     return (
         _folder(),
-        dict(os.environ),
+        # Its variables as the system has them: decoding them all takes longer than many a task.
+        dict(vars(os.environ)["_data"]),
         tuple(sys.path),
         threading.active_count(),
         _has_children(),

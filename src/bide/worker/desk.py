@@ -50,7 +50,9 @@ class Desk:
 
     @property
     def room(self) -> int:
-        """How many legs it can take."""
+        """How many legs it can take now."""
+        if self.hand.has_enough:
+            return 0
         return self._slots + self.hand.reach - len(self.legs)
 
     def run(self, leg: Leg, warm: WarmProcess) -> None:
@@ -146,6 +148,8 @@ class Desk:
     def misbehaves(self, child: Child, why: str) -> None:
         """It said what no child says, so its socket is in the hands of somebody else."""
         child.why_killed = f"its process wrote into the socket to the worker ({why})"
+        if child in child.warm.idle:
+            child.warm.idle.remove(child)
         self.kill(child)
 
     def cannot_run(self, leg: Leg, error: str, traceback: str) -> None:

@@ -11,10 +11,12 @@ from collections import deque
 from bide.worker.leg import Leg
 from bide.worker.warm import WarmProcess
 
-SHORT_SEC = 0.1
+AHEAD_SEC = 0.03
+"""So much work is kept at hand: a few commits take as long."""
+MOST_PER_SLOT = 8
 WAITS_SEC = 0.5
 WEIGHT = 0.2
-"""Of the last leg in the average: a dozen short ones have to be seen before the next is called short."""
+"""Of the last leg in the average: a dozen short ones have to be seen before the next is taken for one."""
 
 
 class Hand:
@@ -28,7 +30,12 @@ class Hand:
     @property
     def reach(self) -> int:
         """How many legs may be taken up beside those that have slots."""
-        return self._slots if self._average_sec < SHORT_SEC else 0
+        return int(self._slots * min(MOST_PER_SLOT, AHEAD_SEC / max(self._average_sec, 0.001)))
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether more would not be missed: several together are taken up with less work than one by one."""
+        return len(self._waiting) > self.reach // 2
 
     def saw(self, seconds: float) -> None:
         """Note how long a leg took."""

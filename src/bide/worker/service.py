@@ -40,8 +40,9 @@ RECORDS_EVERY_SEC = 0.3
 GIVE_BACK_EVERY_SEC = 0.25
 TIDY_EVERY_SEC = 1.0
 COMMIT_EVERY_SEC = 1.0
-GATHER_SEC = 0.002
-"""Between two rounds of claiming, and of committing, under load: what comes in meanwhile shares a transaction."""
+CLAIM_AT_MOST_EVERY_SEC = 0.002
+COMMIT_AT_MOST_EVERY_SEC = 0.005
+"""Under load: what comes in meanwhile shares a transaction."""
 MOST_UNSAID_PER_SLOT = 4
 MOST_VERSIONS = 1000
 
@@ -111,8 +112,8 @@ class Worker:
     def chores(self) -> Sequence[Chore]:
         """List what it does again and again."""
         return (
-            Chore("The worker's claiming", self.step, self._given.poll_sec, self._room, GATHER_SEC),
-            Chore("The worker's committing", self.commit, COMMIT_EVERY_SEC, self._to_say, GATHER_SEC),
+            Chore("The worker's claiming", self.step, self._given.poll_sec, self._room, CLAIM_AT_MOST_EVERY_SEC),
+            Chore("The worker's committing", self.commit, COMMIT_EVERY_SEC, self._to_say, COMMIT_AT_MOST_EVERY_SEC),
             Chore("The worker's comparing", self.compare, COMPARE_EVERY_SEC, self._hints, COMPARE_AT_MOST_EVERY_SEC),
             Chore("The worker's record keeping", self.keep_records, RECORDS_EVERY_SEC, self._full),
             Chore("The worker's giving back", self.give_back, GIVE_BACK_EVERY_SEC),
