@@ -69,9 +69,8 @@ def serve(order: RunLeg, dags: Mapping[str, Any], run_leg: RunLegFunction, port:
     if not port.is_mine():
         # The task's code has forked, and its copy of the process came all the way back here.
         os._exit(0)
-    if isinstance(outcome, Failed) and outcome.traceback:
-        with suppress(Exception):
-            print(outcome.traceback.rstrip("\n"), file=sys.stderr)
+    if isinstance(outcome, Failed):
+        print_failure(outcome)
     flush()
     again = before is not None and before == surroundings()
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -81,11 +80,10 @@ def serve(order: RunLeg, dags: Mapping[str, Any], run_leg: RunLegFunction, port:
 
 def outcome_of(order: RunLeg, dags: Mapping[str, Any], run_leg: RunLegFunction, port: SocketPort) -> Outcome:
     """Run user code so that it gives an outcome, whatever it raises."""
-    dag = dags.get(order.run.dag_id)
-    if dag is None:
+    if order.run.dag_id not in dags:
         return Failed(f"The file of this version has no DAG {order.run.dag_id!r}.", retryable=False)
     try:
-        return run_leg(order, dag, port)
+        return run_leg(order, dags[order.run.dag_id], port)
     except BaseException as error:
         return Failed(in_words(error), traceback.format_exc())
 
@@ -102,7 +100,15 @@ def say(port: SocketPort, outcome: Outcome, ended: Ended) -> None:
     try:
         port.say_ended(ended)
     except (TypeError, ValueError) as error:
-        port.say_ended(Ended(Failed(f"The outcome {type(outcome).__name__} could not be sent: {error}")))
+        failed = Failed(f"The outcome {type(outcome).__name__} could not be sent: {error}")
+        print_failure(failed)
+        port.say_ended(Ended(failed))
+
+
+def print_failure(failed: Failed) -> None:
+    """Leave in the log why the task failed."""
+    with suppress(Exception):
+        print((failed.traceback or failed.error).rstrip("\n"), file=sys.stderr, flush=True)
 
 
 def flush() -> None:

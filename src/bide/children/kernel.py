@@ -5,7 +5,9 @@ Python has no words for most of it, so they are called in the C library.
 
 import ctypes
 import os
+import signal
 import sys
+from contextlib import suppress
 
 LINUX = sys.platform == "linux"
 
@@ -41,9 +43,9 @@ class _Capabilities(ctypes.Structure):
     _fields_ = (("effective", ctypes.c_uint32), ("permitted", ctypes.c_uint32), ("inheritable", ctypes.c_uint32))
 
 
-def die_with_parent(signal: int) -> None:
+def die_with_parent(number: int) -> None:
     """Be sent a signal when the parent has died; 0 takes it back. Looks at the thread that forked."""
-    _prctl(PR_SET_PDEATHSIG, signal)
+    _prctl(PR_SET_PDEATHSIG, number)
 
 
 def hide_memory() -> None:
@@ -68,6 +70,20 @@ def drop_capabilities() -> None:
                 _prctl(PR_CAPBSET_DROP, number)
     _libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     _keep_only(~sum(1 << number for number in CAN_READ_OTHERS.values()))
+
+
+def kill_group(pid: int) -> None:
+    """End a child and its whole process group."""
+    # It may not have made its group yet.
+    send_signal(pid, signal.SIGKILL)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def send_signal(pid: int, number: int) -> None:
+    """Send a signal to somebody who may be gone."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
 
 
 def _keep_only(mask: int) -> None:

@@ -81,9 +81,9 @@ class Warm:
                 case Fork():
                     self.fork(message)
                 case Stop(number=number) if number in self._pids:
-                    send_signal(self._pids[number], signal.SIGTERM)
+                    kernel.send_signal(self._pids[number], signal.SIGTERM)
                 case Kill(number=number) if number in self._pids:
-                    kill_group(self._pids[number])
+                    kernel.kill_group(self._pids[number])
         return open_still
 
     def fork(self, order: Fork) -> None:
@@ -125,7 +125,7 @@ class Warm:
             number = self._numbers.pop(pid, None)
             if number is not None:
                 del self._pids[number]
-                kill_group(pid)
+                kernel.kill_group(pid)
             _, status, used = os.wait4(pid, 0)
             if number is not None:
                 self._some_ended = True
@@ -138,7 +138,7 @@ class Warm:
         """Kill what ended children have left behind: whoever is a child of this process and was not forked by it."""
         self._swept_at, orphans = time.monotonic(), children_of(self._pid) - self._own - self._numbers.keys()
         for pid in orphans:
-            send_signal(pid, signal.SIGKILL)
+            kernel.send_signal(pid, signal.SIGKILL)
         # Their own children come next.
         self._some_ended = bool(orphans)
 
@@ -147,7 +147,7 @@ class Warm:
         self._own = set()
         deadline = time.monotonic() + LEAVE_WITHIN_SEC
         for pid in self._numbers:
-            kill_group(pid)
+            kernel.kill_group(pid)
         while has_children() and time.monotonic() < deadline:
             self.sweep()
             select.select([self._woken], [], [], 0.05)
@@ -189,20 +189,6 @@ def changed(number: int) -> bool:
     if number in (signal.SIGPIPE, getattr(signal, "SIGXFSZ", None)):
         return False
     return signal.getsignal(number) not in untouched
-
-
-def kill_group(pid: int) -> None:
-    """End a child and its whole process group."""
-    # It may not have made its group yet.
-    send_signal(pid, signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-
-
-def send_signal(pid: int, number: int) -> None:
-    """Send a signal to somebody who may be gone."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, number)
 
 
 def load(channel: Channel, code: Any) -> Mapping[str, Any] | None:

@@ -1,12 +1,15 @@
 """The service's end of a socket to a child: messages come by a callback, and nothing waits."""
 
 import asyncio
+import logging
 import socket
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from bide.model.framing import FrameError, Frames, framed
+
+log = logging.getLogger(__name__)
 
 READ = 262_144
 
@@ -75,13 +78,20 @@ class Channel:
             return False
         try:
             for message in self._frames.feed(data):
-                self._heard(message)
+                self._hear(message)
                 if not self.is_open:
                     return False
         except FrameError as error:
             self._lost(str(error))
             return False
         return True
+
+    def _hear(self, message: object) -> None:
+        try:
+            self._heard(message)
+        except Exception:
+            # What is wrong with one message must not keep the next ones from being heard.
+            log.exception("A message was not dealt with: %.200r", message)
 
     def _lost(self, why: str) -> None:
         if self.is_open:
