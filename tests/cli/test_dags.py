@@ -200,4 +200,4 @@ async def test_files_with_errors_are_listed_and_the_traceback_of_one_is_shown(pe
     assert (await person.done("dags", "errors", "a.py"))[2:] == ["a.py", "Traceback: x", "line 3"]
     assert [one["fileloc"] for one in (await person.says("dags", "errors", "-o", "json")).json()] == ["a.py", "b.py"]
     assert "did you mean 'a.py'?" in await person.refused("dags", "errors", "aa.py")
-    assert "2 DAG files cannot be used" in (await person.says("status")).out
+    assert "2 DAG files with errors" in (await person.says("status")).out

@@ -146,7 +146,7 @@ async def test_waits_that_nobody_holds_are_named(person: Person, town: Town) -> 
     [
         ({"free_waits": [FreeWaits("", 3, 30 * SECOND, 2)]}, "3 waits held by nobody, the oldest for 30 s, although 2"),
         ({"parked_waits": [ParkedWaits("no such key", 1)]}, "1 wait put aside: no such key"),
-        ({"import_errors": 1}, "1 DAG file cannot be used as they are"),
+        ({"import_errors": 1}, "1 DAG file with errors"),
         ({"pools": [Pool("p", 2, True, "", 0, 0, 2, 5)]}, "The pool 'p' is full: 5 slots wanted, 2 there."),
     ],
 )

@@ -40,5 +40,5 @@ async def all_batches(
         async for number in batches:
             changed += number
             done(changed)
-            bar.advance(line, size)
+            bar.update(line, completed=min(total, bar.tasks[0].completed + size))
     return changed

@@ -147,7 +147,7 @@ def errors(
     output.show(found[:limit], ERROR_COLUMNS, output_as, "Every DAG file can be used.")
     output.note_more(len(found), limit)
     if files and output_as is Output.TABLE:
-        for error in found[:limit]:
+        for error in (error for error in found[:limit] if error.traceback):
             output.heading(error.fileloc)
             print(words.plain(error.traceback))
 

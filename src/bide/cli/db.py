@@ -65,7 +65,8 @@ def place(settings: Settings) -> Iterator[Place]:
         return
     folder = settings.core.data_dir / "postgres"
     starting = progress.status("Starting the embedded PostgreSQL server")
-    starting.start()
+    if embedded.found(folder) is None:
+        starting.start()
     try:
         with embedded.running(folder) as server:
             starting.stop()

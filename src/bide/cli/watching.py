@@ -99,7 +99,8 @@ async def plainly(db: Database, run: RunFacts, order: Sequence[str], console: Co
     """Write a line for each change."""
     run_state, shown = "", dict[str, str]()
     while True:
-        if run_state != run.state:
+        # How it ended is said once, at the end.
+        if run_state != run.state and run.state not in FINISHED_RUN:
             say(console, run.now, f"{run.dag_id} {run.run_id}", words.state(run.state))
             run_state = run.state
         for line in lines(order, await reports.run_progress(db, run.id)):

@@ -133,7 +133,7 @@ def _unheld(waits: FreeWaits) -> str:
 
 def _broken(import_errors: int) -> Iterator[str]:
     if import_errors:
-        yield f"{_count(import_errors, 'DAG file')} cannot be used as they are: `bide dags errors` says why."
+        yield f"{_count(import_errors, 'DAG file')} with errors: `bide dags errors` says why."
 
 
 def _seconds(time: timedelta) -> str:

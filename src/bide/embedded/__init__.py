@@ -17,7 +17,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -93,9 +93,12 @@ def usable(place: Folder) -> Iterator[None]:
 def found(folder: Path) -> Server | None:
     """Give the server of a folder if one runs already; nothing is started."""
     place = Folder(folder.absolute())
-    state = place.server_state()
-    is_there = state is not None and state.status == "ready" and answers(state.port)
-    return Server(place.url(), owned=False) if is_there else None
+    # Why there is none is told to whoever starts one.
+    with suppress(OSError, EmbeddedServerError):
+        state = place.server_state()
+        if state is not None and state.status == "ready" and answers(state.port):
+            return Server(place.url(), owned=False)
+    return None
 
 
 def is_made(folder: Path) -> bool:

@@ -105,8 +105,7 @@ class Security(Section, frozen=True):
     keys: Annotated[
         tuple[str, ...],
         About(
-            doc="Fernet keys that seal what is stored: the first one seals, all open, so keys can be changed online; "
-            "when empty, Bide makes one and keeps it in `core.data_dir`.",
+            doc="Fernet keys that seal secrets: the first seals, all open; if empty, one is made in `core.data_dir`.",
             pattern=FERNET_KEY,
             pattern_in_words="Fernet keys (44 characters of URL-safe base64 each)",
             secret=True,
