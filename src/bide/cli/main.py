@@ -24,6 +24,7 @@ class Commands(LazyGroup):
     table = MappingProxyType(
         {
             "up": "Run everything: the database, the DAG processor, a scheduler and a worker.",
+            "demo": "Watch a DAG run, in a folder of its own.",
             "status": "Show what runs, who works, and what is stuck.",
             "dags": "Look at DAGs, launch runs of them, pause them.",
             "runs": "Look at runs, watch them, clear and mark them.",
