@@ -7,6 +7,7 @@ from bide.store.jobs import JobType, NewJob
 from tests.simulation.world import World
 
 HEARTBEAT_SEC = 20.0
+MANY = 1000
 SELDOM = 0.2
 T = TypeVar("T")
 Action = Callable[[], Awaitable[None]]

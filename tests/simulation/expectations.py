@@ -104,7 +104,8 @@ class Expectations:
 
     def unpark(self, limit: int) -> list[int]:
         now = self._ledger.now
-        return self._waits(lambda wait: wait.parked_until is not None and wait.parked_until <= now)[:limit]
+        parked = [(wait.parked_until, wait.id) for wait in self._ledger.waits.values() if wait.parked_until]
+        return _ids(id for until, id in sorted(parked)[:limit] if until <= now)
 
     def sweep(self, after: int, age: timedelta, limit: int) -> list[int]:
         old = self._ledger.now - age

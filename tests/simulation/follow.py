@@ -130,13 +130,12 @@ def check_room(ledger: Ledger, ids: Sequence[int]) -> None:
             raise Violation("I7", f"pool {facts.pool} has {slots} slots and more are taken", [task.id])
         if not task.busy:
             continue
-        same_dag = [other for other in busy if other.dag == task.dag]
-        same_task = [other for other in same_dag if other.facts.task_id == facts.task_id]
-        same_run = [other for other in same_task if other.run == task.run]
+        same_run = [other for other in busy if other.run == task.run]
+        same_task = [other for other in busy if (other.dag, other.facts.task_id) == (task.dag, facts.task_id)]
         for limit, others, of in (
-            (ledger.max_active_tasks[task.dag], same_dag, "its DAG"),
+            (ledger.max_active_tasks[task.dag], same_run, "its run"),
             (facts.max_active_tis_per_dag, same_task, "its task"),
-            (facts.max_active_tis_per_dagrun, same_run, "its task in this run"),
+            (facts.max_active_tis_per_dagrun, [o for o in same_task if o.run == task.run], "its task in this run"),
         ):
             if limit is not None and len(others) > limit:
                 raise Violation("I7", f"{len(others)} of {of} are at work, {limit} may be", [task.id])

@@ -28,9 +28,9 @@ PATIENCE_SEC = 0.3
 DAY_ONE = datetime(2030, 1, 1, tzinfo=UTC)
 # Deleting few rows is quicker than truncating many tables.
 EMPTY = """
-    delete from history; delete from callback; delete from kill; delete from xcom; delete from asset_watcher;
-    delete from asset; delete from task_instance; delete from dag_run; delete from trigger; delete from job;
-    delete from dag; delete from pool;
+    delete from history; delete from callback; delete from look; delete from kill; delete from xcom;
+    delete from asset_watcher; delete from asset; delete from task_instance; delete from dag_run; delete from trigger;
+    delete from job; delete from dag; delete from pool;
     select setval(oid::regclass, 1, false) from pg_class where relkind = 'S' and relnamespace = 'public'::regnamespace;
     select pg_advisory_unlock_all();
     update turn set number = 0;
