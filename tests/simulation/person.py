@@ -23,7 +23,7 @@ class Person:
         """Do one thing."""
         actions = {
             self.launch: 5,
-            self.clear: 5,
+            self.clear: 8,
             self.mark: 4,
             self.remove: 1,
             self.look: 2,

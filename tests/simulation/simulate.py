@@ -77,7 +77,7 @@ class Simulation:
                 (100, self.somebody_acts),
                 (14, self.time_passes),
                 (5 * bool(self.world.late), self.world.say_late),
-                (7, self.person_acts),
+                (9, self.person_acts),
                 (5, self.freeze_or_thaw),
                 (1, self.clock_jumps),
                 (1, self.crash),

@@ -139,7 +139,7 @@ class Worker(Actor):
         if kind == "shared":
             hub = self.rng.randint(1, 2)
             return replace(wait, shared_key=f"hub {hub}", on_kill=hub == 1)
-        return replace(wait, on_kill=kind == "stubborn", queue="gpu" if kind == "elsewhere" else None)
+        return replace(wait, on_kill=kind != "plain", queue="gpu" if kind == "elsewhere" else None)
 
     async def stop_children(self) -> None:
         if self.stopping:
