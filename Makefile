@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help test check lint types layers docs bench simulate fuzz clean
+.PHONY: help demo test check lint types layers docs bench simulate fuzz clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ types: $(VENV)/ready ## Strict types
 
 layers: $(VENV)/ready ## Who may import whom
 	$(BIN)/lint-imports --no-logo
+
+demo: $(VENV)/ready ## Run a DAG on the database that comes along, and watch it
+	@$(BIN)/bide demo
 
 docs: $(VENV)/ready ## Generate the pages that the code decides: states, verbs, settings
 	$(BIN)/python -m docs.generate

@@ -55,5 +55,5 @@ async def test_pools_that_nobody_needs_are_removed(person: Person, town: Town, s
 async def test_what_is_no_pool_is_wrong_usage(person: Person) -> None:
     assert "greater than or equal to 0" in await person.refused("pools", "set", "p", "--", "-1", code=2)
     assert "valid integer" in await person.refused("pools", "set", "p", "many", code=2)
-    assert "must be printable and not empty" in await person.refused("pools", "set", "", "3", code=2)
+    assert "must be printable and have 1 to 250 bytes" in await person.refused("pools", "set", "", "3", code=2)
     assert "less than or equal to 2147483647" in await person.refused("pools", "set", "p", str(2**31), code=2)

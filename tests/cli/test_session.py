@@ -49,6 +49,12 @@ def test_a_server_that_is_not_there_is_said_soon(newcomer: Person, monkeypatch: 
     assert "hush" not in said.err
 
 
+def test_words_that_are_no_text_are_wrong_usage(newcomer: Person) -> None:
+    said = newcomer.say("dags", "show", "\udcff")
+    assert (said.code, said.out) == (2, "")
+    assert "is not UTF-8 text" in said.err
+
+
 def test_wrong_settings_are_said(newcomer: Person) -> None:
     said = newcomer.say("--set", "database.pol=3", "pools", "list")
     assert (said.code, said.err) == (

@@ -34,7 +34,8 @@ async def test_unknown_keys_are_refused_with_the_near_one(person: Person) -> Non
     await person.done("variables", "set", "region", "eu")
     for command in ("get", "delete"):
         assert "did you mean 'region'?" in await person.refused("variables", command, "regoin")
-    assert "must be printable and not empty" in await person.refused("variables", "set", "", "x")
+    for key in ("", "a\nb", "x" * 251):
+        assert "must be printable and have 1 to 250 bytes" in await person.refused("variables", "set", key, "x")
 
 
 async def test_a_value_may_come_from_a_file_or_by_a_pipe(person: Person, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The program `bide`, as a person runs it: the console script, in a folder, with an environment."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -21,7 +22,14 @@ def environment(more: Mapping[str, str]) -> dict[str, str]:
 def started(here: Path, *arguments: str, environ: Mapping[str, str] = NONE, **how: Any) -> subprocess.Popen[str]:
     """Start a command in a folder."""
     given = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
-    return subprocess.Popen([BIDE, *arguments], cwd=here, env=environment(environ), text=True, **given)
+    return subprocess.Popen(
+        [BIDE, *arguments], cwd=here, env=environment(environ), text=True, preexec_fn=hear_ctrl_c, **given
+    )
+
+
+def hear_ctrl_c() -> None:
+    """Undo what a shell does to what it starts in the background, and what is passed on to all below."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:

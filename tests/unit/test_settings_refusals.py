@@ -36,8 +36,8 @@ def refusal(
         ("[Core]", "FILE: there is no section [Core]; did you mean [core]?"),
         (
             "[xyz]",
-            "FILE: there is no section [xyz]; the sections are core, database, security, scheduler, worker, triggerer, "
-            "operators, logging.",
+            "FILE: there is no section [xyz]; the sections are core, database, security, scheduler, "
+            "dag_processor, worker, triggerer, operators, logging.",
         ),
         ("capacity = 3", "FILE: capacity stands outside of any section; did you mean triggerer.capacity?"),
         ("triggerer = 3", "FILE: triggerer is a section: write [triggerer] and its settings below."),

@@ -8,12 +8,13 @@ from bide.sealing import Sealer, connection, generate_key, variable
 from tests.process.eventually import eventually
 from tests.worker.stage import KEY, Stage
 
-IMPORT = "from bide.model.messages import GetVariable\n"
+IMPORT = "from bide.model.questions import GetVariable\n"
 ASKS = """
     import os, threading
     from datetime import UTC, datetime, timedelta
     from bide.exceptions import EngineRefused
     from bide.model.messages import *
+    from bide.model.questions import *
     from bide.model.states import TaskState
 
     FIRST = datetime(2030, 1, 2, 12, tzinfo=UTC)

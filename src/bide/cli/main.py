@@ -16,6 +16,9 @@ from bide.errors import BideError
 # What comes before the sign may be a secret that somebody forgot to name, so it is looked at before it is repeated.
 ASSIGNMENT = re.compile(r"([a-z_.]+)=(.*)", re.DOTALL)
 
+WRONG_USAGE = 2
+"""What a shell is told of a command that makes no sense."""
+
 
 class Commands(LazyGroup):
     """What `bide` can do."""
@@ -24,6 +27,7 @@ class Commands(LazyGroup):
     table = MappingProxyType(
         {
             "up": "Run everything: the database, the DAG processor, a scheduler and a worker.",
+            "demo": "Watch a DAG run, in a folder of its own.",
             "status": "Show what runs, who works, and what is stuck.",
             "dags": "Look at DAGs, launch runs of them, pause them.",
             "runs": "Look at runs, watch them, clear and mark them.",
@@ -80,6 +84,9 @@ def options(
 
 def main() -> None:
     """Run the command that was asked for, and end as a program should."""
+    if any(not is_text(word) for word in sys.argv):
+        complain("One of these words is not UTF-8 text; see in which encoding your terminal or your script writes.")
+        sys.exit(WRONG_USAGE)
     try:
         try:
             app(prog_name="bide")
@@ -95,6 +102,11 @@ def main() -> None:
         give_up_output()
         complain(f"The system refused: {error}.")
     sys.exit(1)
+
+
+def is_text(word: str) -> bool:
+    """Say whether a word came as text: nothing else can be stored, or looked for."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in word)
 
 
 def complain(sentence: str) -> None:

@@ -12,6 +12,7 @@ from bide.cli.session import opened
 from bide.control.known import unknown
 from bide.control.stuck import free
 from bide.errors import Refusal
+from bide.model.wait import LONGEST_ID, is_name
 from bide.store import control
 from bide.store.control import Pool
 from bide.store.wake import Channel
@@ -53,8 +54,8 @@ def set_pool(
     description: Annotated[str | None, typer.Option("--description", help="What it is for.")] = None,
 ) -> None:
     """Make a pool, or change it; what is not said stays as it is. What runs goes on, whatever the number is."""
-    if not name or not name.isprintable():
-        raise typer.BadParameter("A pool's name must be printable and not empty.", param_hint="POOL")
+    if not is_name(name):
+        raise typer.BadParameter(f"A pool's name must be printable and have 1 to {LONGEST_ID} bytes.")
     with opened(context) as session:
         was = next((pool for pool in session.run(control.pools(session.db)) if pool.name == name), None)
         counts = include_deferred if include_deferred is not None else bool(was and was.include_deferred)

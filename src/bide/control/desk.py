@@ -2,6 +2,7 @@
 
 from bide import sealing
 from bide.errors import Refusal
+from bide.model.wait import LONGEST_ID, is_name
 from bide.sealing import Sealer
 from bide.store import children, control
 from bide.store.database import Database
@@ -34,5 +35,5 @@ async def connection(db: Database, sealer: Sealer, conn_id: str) -> str | None:
 
 
 def _must_be_a_name(what: str, given: str) -> None:
-    if not given or not given.isprintable():
-        raise Refusal(f"The {what} {given!r} must be printable and not empty.")
+    if not is_name(given):
+        raise Refusal(f"The {what} {given[:100]!r} must be printable and have 1 to {LONGEST_ID} bytes.")

@@ -75,4 +75,7 @@ where r.dag_id = $1 and t.state = any ($2::text[]) and ($3::text[] is null or t.
 
 -- name: tasks_of_run
 -- All task instances of a run.
-select t.id from task_instance t where t.dag_id = $1 and t.run_id = $2 order by t.id
+select t.id from (
+    select t.id from task_instance t where t.dag_id = $1 and t.run_id = $2 offset 0
+) t
+order by t.id

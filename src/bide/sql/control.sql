@@ -27,9 +27,11 @@ where r.dag_id = $1 and r.run_id = any ($2::text[]) order by r.logical_date, r.i
 
 -- name: instances_of
 -- The instances of these tasks in these runs, in these states.
-select t.id, t.run_id, t.task_id, t.map_index, t.state from task_instance t
-where t.dag_run_id = any ($1::bigint[]) and t.task_id = any ($2::text[])
-  and ($3::text[] is null or t.state = any ($3))
+select * from (
+    select t.id, t.run_id, t.task_id, t.map_index, t.state from task_instance t
+    where t.dag_run_id = any ($1::bigint[]) and t.task_id = any ($2::text[])
+      and ($3::text[] is null or t.state = any ($3)) offset 0
+) t
 order by t.id
 
 -- name: pools

@@ -43,19 +43,27 @@ select id, run_id from changed order by id
 -- them, and whatever was decided on the old version is refused by the new epoch.
 with {{moment}},
 held as materialized (
-    select r.id, r.state as from_state from dag_run r
-    where r.id = any ($16::bigint[]) and r.state in ('queued', 'running') and r.dag_version_id is distinct from $17
-    order by r.id for update of r
+    select g.id, r.from_state
+    from (select distinct id from unnest($16::bigint[]) as given (id) order by id) g
+    cross join lateral (
+        select r.state as from_state, r.dag_version_id from dag_run r where r.id = g.id limit 1 for update
+    ) r
+    where r.from_state in ('queued', 'running') and r.dag_version_id is distinct from $17
 ),
 changed as (
     update dag_run r set dag_version_id = $17, epoch = r.epoch + 1, dagrun_timeout = $18
-    from held h where r.id = h.id
+    from held h where r.id = any (array[h.id])
     returning r.*, h.from_state, 'version ' || $17::bigint as why
 ),
 known as materialized (
-    select t.id, t.task_id from task_instance t
-    where t.dag_run_id = any (array(select c.id from changed c))
-    order by t.id for update of t
+    select i.id, t.task_id
+    from (
+        select i.id from changed c cross join lateral (
+            select t.id from task_instance t where t.dag_run_id = c.id offset 0
+        ) i
+        order by i.id
+    ) i
+    cross join lateral (select t.task_id from task_instance t where t.id = i.id limit 1 for update) t
 ),
 kept as (
     update task_instance k set
@@ -65,14 +73,15 @@ kept as (
         max_active_tis_per_dag = t.max_active_tis_per_dag, max_active_tis_per_dagrun = t.max_active_tis_per_dagrun,
         is_leaf = t.is_leaf, callbacks = string_to_array(t.callbacks, ',')
     from known join (select distinct on (t.task_id) t.* from {{its_tasks}}) t on t.task_id = known.task_id
-    where k.id = known.id
+    where k.id = any (array[known.id])
 ),
 made as (
     insert into task_instance ({{task_columns}})
     select c.id, c.dag_id, c.run_id, t.task_id, t.map_index, {{task_values}}, string_to_array(t.callbacks, ',')
     from changed c cross join {{its_tasks}}
     where not exists (
-        select from task_instance o where o.dag_id = c.dag_id and o.run_id = c.run_id and o.task_id = t.task_id)
+        select from task_instance o
+        where o.dag_id = c.dag_id and o.run_id = c.run_id and o.task_id = t.task_id offset 0)
 ),
 looked as (insert into look (dag_run_id, at) select c.id, moment.now from changed c cross join moment),
 {{run_entry}}
@@ -84,15 +93,16 @@ select id, state from changed order by id
 with {{moment}},
 given as (
     select distinct on (id, epoch) * from unnest($2::bigint[], $3::integer[], $4::integer[]) as given (id, epoch, number)
+    order by id, epoch
 ),
 {{sure}},
 held as materialized (
-    select t.*, g.number from task_instance t join given g on g.id = t.id
-    where t.id = any (array(select sure.id from sure)) and t.state in ('none', 'restarting') and t.worker_id is null
-    order by t.id for update of t
+    select t.*, g.number from given g
+    cross join lateral (select t.* from task_instance t where t.id = g.id limit 1 for update) t
+    where g.id in (select sure.id from sure) and t.state in ('none', 'restarting') and t.worker_id is null
 ),
 first as (
-    update task_instance t set map_index = 0 from held h where t.id = h.id and t.map_index = -1 returning t.id
+    update task_instance t set map_index = 0 from held h where t.id = any (array[h.id]) and t.map_index = -1 returning t.id
 ),
 made as (
     insert into task_instance ({{task_columns}})

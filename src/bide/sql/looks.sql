@@ -28,10 +28,11 @@ cross join lateral (
            array_agg(t.id order by t.id) filter (where t.state in ('none', 'restarting') and t.worker_id is null) as ids,
            array_agg(t.map_index order by t.id)
                filter (where t.state in ('none', 'restarting') and t.worker_id is null) as map_indexes
-    from task_instance t
-    where t.dag_id = w.dag_id and t.run_id = w.run_id and t.task_id = w.task_id
+    from (
+        select i.id, i.state, i.map_index, i.worker_id from task_instance i
+        where i.dag_id = w.dag_id and i.run_id = w.run_id and i.task_id = w.task_id offset 0
+    ) t
     group by t.state
-    offset 0
 ) t
 
 -- name: is_unfinished
@@ -56,7 +57,10 @@ where x.key = $5
 select w.dag_run_id, w.task_id, w.key,
        case when bool_or(x.map_index >= 0) then count(*)::integer else max(element_count(x.value)) end as number
 from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[]) as w (dag_run_id, dag_id, run_id, task_id, key)
-join xcom x on x.dag_id = w.dag_id and x.run_id = w.run_id and x.task_id = w.task_id and x.key = w.key
+cross join lateral (
+    select x.map_index, x.value from xcom x
+    where x.dag_id = w.dag_id and x.run_id = w.run_id and x.task_id = w.task_id and x.key = w.key offset 0
+) x
 group by w.dag_run_id, w.task_id, w.key
 
 -- name: past
@@ -67,7 +71,10 @@ cross join lateral (
     select r.run_id from dag_run r where r.dag_id = w.dag_id and r.logical_date < w.logical_date
     order by r.logical_date desc limit 1
 ) before
-join task_instance t on t.dag_id = w.dag_id and t.run_id = before.run_id and t.task_id = w.task_id
+cross join lateral (
+    select t.state from task_instance t
+    where t.dag_id = w.dag_id and t.run_id = before.run_id and t.task_id = w.task_id offset 0
+) t
 group by w.dag_run_id, w.task_id, t.state
 
 -- name: next_runs
@@ -93,8 +100,12 @@ order by r.id
 
 -- name: unfinished
 -- What a failure in these runs has still to stop.
-select t.id, r.epoch from dag_run r join task_instance t on t.dag_run_id = r.id
-where r.id = any ($1::bigint[]) and r.state = 'running'
-  and t.state in ('none', 'scheduled', 'queued', 'running', 'deferred', 'up_for_retry', 'up_for_reschedule',
-                  'restarting', 'shutdown')
+select t.id, t.epoch from (
+    select t.id, r.epoch from dag_run r cross join lateral (
+        select t.id from task_instance t where t.dag_run_id = r.id
+          and t.state in ('none', 'scheduled', 'queued', 'running', 'deferred', 'up_for_retry', 'up_for_reschedule',
+                          'restarting', 'shutdown') offset 0
+    ) t
+    where r.id = any ($1::bigint[]) and r.state = 'running' offset 0
+) t
 order by t.id limit $2

@@ -69,7 +69,9 @@ select exists (select from look) as looks,
        exists (select from task_instance t where t.state = 'scheduled' and t.next_method = '__fail__') as failing,
        exists (select from dag_run r where r.state = 'queued') as queued,
        exists (select from dag_run r join dag d on d.dag_id = r.dag_id
-               where r.state in ('queued', 'running') and r.dag_version_id <> d.version_id) as outdated,
+               where r.state = 'running' and r.dag_version_id <> d.version_id)
+           or exists (select from dag_run r join dag d on d.dag_id = r.dag_id
+                      where r.state = 'queued' and r.dag_version_id <> d.version_id) as outdated,
        exists (select from dag d
                where d.next_run_at <= bide_now() and not d.is_paused and d.gone_at is null
                  and {{another_run}}) as launches,
@@ -124,13 +126,21 @@ order by d.next_run_at limit $1
 
 -- name: outdated_runs
 -- Runs that are not over and have an older version of their DAG than the latest.
-select r.id, r.dag_id, d.version_id from dag_run r join dag d on d.dag_id = r.dag_id
-where r.state in ('queued', 'running') and r.dag_version_id <> d.version_id
+select r.id, r.dag_id, d.version_id
+from (
+    select q.id, q.dag_id, q.dag_version_id from dag_run q where q.state = 'queued'
+    union all
+    select q.id, q.dag_id, q.dag_version_id from dag_run q where q.state = 'running'
+) r
+join dag d on d.dag_id = r.dag_id
+where r.dag_version_id <> d.version_id
 order by r.dag_id, r.id limit $1
 
 -- name: strangers
 -- Unfinished tasks of these runs that are not among the given ones.
-select t.id from task_instance t
-where t.dag_run_id = any ($1::bigint[]) and t.task_id <> all ($2::text[])
-  and t.state not in ('success', 'failed', 'skipped', 'upstream_failed', 'removed')
+select t.id from (
+    select t.id from task_instance t
+    where t.dag_run_id = any ($1::bigint[]) and t.task_id <> all ($2::text[])
+      and t.state not in ('success', 'failed', 'skipped', 'upstream_failed', 'removed') offset 0
+) t
 order by t.id
