@@ -63,10 +63,9 @@ class Consequences:
         if scenes:
             await self._add_those_after(scenes)
             await self._read_skip_lists(scenes)
-            if not await self._say_verdicts(scenes):
+            if not (await self._say_verdicts(scenes) and await self._end_runs(scenes)):
                 # Somebody came in between. What has changed stays to be looked at, on the latest picture.
                 return len(found)
-            await self._end_runs(scenes)
         await looks.looked_at(self._db, [look.id for look in found])
         return len(found)
 
@@ -130,11 +129,12 @@ class Consequences:
         pictures = await self._pictures(scenes)
         total = Verdicts()
         epochs: dict[int, int] = {}
+        expanded = True
         for scene in scenes:
             picture = pictures[scene.run.id]
             verdicts = judged(scene.plans(scene.judge), scene.version.tasks, picture)
             if verdicts.expand:
-                await expand(self._db, self._who, scene.run, scene.version, picture, verdicts)
+                expanded &= await expand(self._db, self._who, scene.run, scene.version, picture, verdicts)
             for name in ("ready", "pass_empty", "skip", "block"):
                 ids = getattr(verdicts, name)
                 getattr(total, name).extend(ids)
@@ -148,7 +148,7 @@ class Consequences:
         accepted = [
             await verb(self._db, self._who, [Unstarted(id, epochs[id]) for id in sorted(ids)]) for verb, ids in said
         ]
-        return sum(map(len, accepted)) == sum(len(ids) for _, ids in said)
+        return expanded and sum(map(len, accepted)) == sum(len(ids) for _, ids in said)
 
     async def _pictures(self, scenes: Sequence[Scene]) -> Mapping[int, Picture]:
         crowded = await self._crowded(scenes)
@@ -213,8 +213,10 @@ class Consequences:
             for (run_id, task_id), at in looking.items()
         }
 
-    async def _end_runs(self, scenes: Sequence[Scene]) -> None:
-        await self._fail_fast([scene for scene in scenes if scene.version.plan.fail_fast])
+    async def _end_runs(self, scenes: Sequence[Scene]) -> bool:
+        """Stop what a failure stops, and end runs that are done; false if something has still to be stopped."""
+        if not await self._fail_fast([scene for scene in scenes if scene.version.plan.fail_fast]):
+            return False
         endings: dict[tuple[int, int], list[tuple[TaskState, bool]]] = defaultdict(list)
         for ending in await looks.done_runs(self._db, [scene.run.id for scene in scenes]):
             endings[ending.id, ending.epoch] += [(ending.state, bool(ending.is_leaf))] if ending.state else []
@@ -222,15 +224,18 @@ class Consequences:
         await runs.conclude(
             self._db, self._who, [Concluded(*run, outcome) for run, outcome in ended if outcome is not None]
         )
+        return True
 
-    async def _fail_fast(self, scenes: Sequence[Scene]) -> None:
+    async def _fail_fast(self, scenes: Sequence[Scene]) -> bool:
         if not scenes:
-            return
+            return True
         changed = [scene.task(id) for scene in scenes for id in scene.changed]
         failed = {tally.dag_run_id for tally in await looks.tallies(self._db, changed) if tally.state in FAILURES}
-        if failed:
-            rest = await looks.unfinished(self._db, sorted(failed), self._limit)
-            await people.stop(self._db, self._who, self._kill_patience, rest, "run_failed")
+        if not failed:
+            return True
+        rest = await looks.unfinished(self._db, sorted(failed), self._limit)
+        stopped = await people.stop(self._db, self._who, self._kill_patience, rest, "run_failed")
+        return len(stopped) == len(rest) < self._limit
 
 
 def _looking_back(scene: Scene) -> set[str]:

@@ -16,13 +16,15 @@ from bide.store.runs import Expansion
 Lengths = Mapping[tuple[str, str], int | None]
 
 
-async def expand(db: Database, who: str, run: OpenRun, version: Version, picture: Picture, verdicts: Verdicts) -> None:
-    """Expand the tasks that the verdicts name, and add what is to be said about their instances."""
+async def expand(db: Database, who: str, run: OpenRun, version: Version, picture: Picture, verdicts: Verdicts) -> bool:
+    """Expand the tasks that the verdicts name, and add what is to be said about their instances; false if refused."""
     mapped = {id: plan for id in verdicts.expand if (plan := version.tasks[id].mapped) is not None}
     lengths = await _lengths(db, run, mapped.values())
     expansions = []
+    waiting_at: dict[int, int] = {}
     for task_id, plan in mapped.items():
         waiting = picture.standings[task_id].waiting
+        waiting_at |= waiting
         number = known_number(measured(plan, lengths))
         if number is None:
             verdicts.block += waiting
@@ -32,7 +34,11 @@ async def expand(db: Database, who: str, run: OpenRun, version: Version, picture
             verdicts.ready += [id for id, map_index in waiting.items() if 0 <= map_index < number]
             verdicts.skip += [id for id, map_index in waiting.items() if map_index >= number]
             expansions.append(Expansion(min(waiting), run.epoch, number))
-    verdicts.ready += await runs.expand(db, who, expansions)
+    came = await runs.expand(db, who, expansions)
+    verdicts.ready += came
+    # The instance that stood for all of them comes back as the first one, or somebody came in between.
+    stood_for_all = {expansion.id for expansion in expansions if waiting_at[expansion.id] < 0}
+    return stood_for_all <= set(came)
 
 
 async def _lengths(db: Database, run: OpenRun, mapped: Iterable[MapPlan]) -> Lengths:
