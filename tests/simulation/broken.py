@@ -57,6 +57,7 @@ BROKEN = (
     Broken("the on_kill is not asked for", "clear", "where w.on_kill", "where false", "I1 I5"),
     Broken("the event is forgotten", "fire", "with_event(t.next_kwargs, h.event)", "t.next_kwargs", "I2"),
     Broken("an XCom is forgotten", "succeed", "c.xcom_keys, c.xcom_values", "c.xcom_keys[2:], c.xcom_values[2:]", "I2"),
+    Broken("what has ended is not looked at", "succeed", "where c.state in", "where false and c.state in", "I5"),
     Broken("nobody is called", "fail", "ends.kind = any (c.callbacks)", "false", "I2"),
     Broken(
         "the history is forgotten",

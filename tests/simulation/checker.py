@@ -67,6 +67,8 @@ def compare_task(task: Task, row: Row) -> None:
         "leg": task.leg,
         "try_number": task.tries,
         "max_tries": task.max_tries,
+        "retries": task.facts.retries,
+        "map_index": task.facts.map_index,
         "worker_id": task.worker,
         "child_leg": task.child_leg,
         "waits_for": task.wait,
@@ -121,11 +123,11 @@ def compare_waits(ledger: Ledger, waits: Sequence[Row], kills: Sequence[Row]) ->
 
 
 async def _compare_the_rest(hand: Any, ledger: Ledger) -> None:
-    runs = await hand.fetch("select id, state, epoch, timeout_at from dag_run")
+    runs = await hand.fetch("select id, state, epoch, dag_version_id, timeout_at from dag_run")
     _same(
         ("I10", "runs", lambda id: [task.id for task in ledger.of_run(id)]),
-        {row["id"]: (row["state"], row["epoch"], row["timeout_at"]) for row in runs},
-        {run.id: (run.state, run.epoch, run.timeout_at) for run in ledger.runs.values()},
+        {row["id"]: (row["state"], row["epoch"], row["dag_version_id"], row["timeout_at"]) for row in runs},
+        {run.id: (run.state, run.epoch, run.version, run.timeout_at) for run in ledger.runs.values()},
     )
     jobs = await hand.fetch("select id, state, suspected_at, latest_heartbeat from job")
     _same(

@@ -8,9 +8,9 @@ from bide.model.states import UNFINISHED, RunState, TaskState
 from bide.model.trigger_rules import Upstream, Verdict, judge
 from bide.store import looks
 from bide.store.looks import Look, OpenRun
-from bide.store.runs import Concluded, Unstarted
+from bide.store.runs import Concluded, Expansion, Unstarted
 from tests.simulation.actors import MANY, Actor
-from tests.simulation.shapes import Shape
+from tests.simulation.shapes import Shape, number_of
 
 MOST_LOOKS = 20
 SPEAKS = {Verdict.SKIP: "skip_unstarted", Verdict.UPSTREAM_FAILED: "block"}
@@ -46,7 +46,9 @@ class Consequences:
         if self.decisions:
             verb, args, number = self.decisions.pop(0)
             answer = await self._world.say(verb, self._actor.who, *args)
-            self._all_heard &= answer is not None and (verb in MAY_BE_REFUSED or len(answer) == number)
+            # Those that have come to be by `expand` are looked at next time.
+            heard = verb != "expand" and (verb in MAY_BE_REFUSED or len(answer or ()) == number)
+            self._all_heard &= answer is not None and heard
         if self._seen and not self.decisions:
             if self._all_heard and not self._world.chance(0.1):
                 await looks.looked_at(self._world.db, self._seen)
@@ -60,15 +62,15 @@ class Consequences:
 
     async def _decide(self, run: OpenRun, changed: Collection[str | None]) -> None:
         rows = await self._world.hand.fetch(
-            "select id, task_id, state, is_leaf, worker_id is not null as held, start_date is null as fresh "
+            "select id, task_id, map_index, state, is_leaf, worker_id is not null as held, start_date is null as fresh "
             "from task_instance where dag_run_id = $1 order by id",
             run.id,
         )
-        shape = self._world.shapes[run.id]
-        said: dict[str, list[Unstarted]] = {}
-        for verb, id in _verdicts(shape, run.id, rows, changed):
-            said.setdefault(verb, []).append(Unstarted(id, run.epoch))
-        self.decisions = [(verb, (self._actor.some(tasks),), len(tasks)) for verb, tasks in said.items()]
+        shape = self._world.shape(run.id)
+        said: dict[str, list[Unstarted | Expansion]] = {}
+        for verb, row in _verdicts(shape, run, rows, changed):
+            said.setdefault(verb, []).append(_item(verb, row, run))
+        self.decisions = [(verb, (self._actor.some(items),), len(items)) for verb, items in said.items()]
         unfinished = tuple(Unstarted(row["id"], run.epoch) for row in rows if row["state"] in UNFINISHED)
         if shape.plan.fail_fast and unfinished and any(row["state"] == "failed" for row in rows):
             self.decisions.append(("stop", (self._world.patience(), unfinished, "run_failed"), len(unfinished)))
@@ -79,22 +81,27 @@ class Consequences:
             self.decisions.append(("conclude", ((Concluded(run.id, run.epoch, outcome),),), 1))
 
 
+def _item(verb: str, row: Any, run: OpenRun) -> Unstarted | Expansion:
+    number = number_of(run.id, run.epoch)
+    return Expansion(row["id"], run.epoch, number) if verb == "expand" else Unstarted(row["id"], run.epoch)
+
+
 def _verdicts(
-    shape: Shape, run_id: int, rows: Sequence[Any], changed: Collection[str | None]
-) -> Sequence[tuple[str, int]]:
+    shape: Shape, run: OpenRun, rows: Sequence[Any], changed: Collection[str | None]
+) -> Sequence[tuple[str, Any]]:
     """What is to be said of the tasks that have changed, and of those right after them; of all if the run has."""
     states: dict[str, list[TaskState]] = {}
     for row in rows:
         states.setdefault(row["task_id"], []).append(TaskState(row["state"]))
-    not_taken = {shape.after[task][run_id % 2] for task in shape.branches if states[task] == [TaskState.SUCCESS]}
+    not_taken = {shape.after[task][run.id % 2] for task in shape.branches if states[task] == [TaskState.SUCCESS]}
     concerned = set(shape.tasks) if None in changed else set(changed)
     concerned |= {after for task in changed if task is not None for after in shape.after[task]}
     verdicts = [
-        (_verdict(shape.tasks[row["task_id"]], row, states, row["task_id"] in not_taken), row["id"])
+        (_verdict(shape.tasks[row["task_id"]], row, states, row["task_id"] in not_taken), row)
         for row in rows
         if row["task_id"] in concerned
     ]
-    return [(verb, id) for verb, id in verdicts if verb is not None]
+    return [(verb, row) for verb, row in verdicts if verb is not None]
 
 
 def _verdict(task: Any, row: Any, states: dict[str, list[TaskState]], not_taken: bool) -> str | None:
@@ -105,5 +112,6 @@ def _verdict(task: Any, row: Any, states: dict[str, list[TaskState]], not_taken:
         return "skip_unstarted"
     verdict = judge(task.trigger_rule, Upstream.of(state for name in task.upstream for state in states[name]))
     if verdict is Verdict.READY and unstarted and not row["held"]:
-        return "pass_empty" if task.is_empty else "ready"
+        stands_for_all = task.mapped is not None and row["map_index"] < 0
+        return "expand" if stands_for_all else "pass_empty" if task.is_empty else "ready"
     return SPEAKS.get(verdict)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from bide.model.states import TERMINAL, UNFINISHED, RunState, TaskState
+from bide.model.states import FINISHED_RUN, TERMINAL, UNFINISHED, RunState, TaskState
 from tests.simulation.ledger import Job, Kill, Ledger, Task, Wait
 
 S = TaskState
@@ -132,7 +132,11 @@ class Expectations:
     def ready(self, tasks: Sequence[Any]) -> list[int]:
         return self._pictured(tasks, lambda task: task.state in UNSTARTED and task.worker is None)
 
-    pass_empty = ready
+    pass_empty = expand = ready
+
+    def adopt(self, run_ids: Sequence[int], version: int, _timeout: timedelta | None, _tasks: object) -> list[int]:
+        runs = [self._ledger.runs[id] for id in run_ids]
+        return _ids(run.id for run in runs if run.state not in FINISHED_RUN and run.version != version)
 
     def block(self, tasks: Sequence[Any]) -> list[int]:
         return self._pictured(

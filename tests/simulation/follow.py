@@ -13,6 +13,7 @@ RUN_TABLE = {verb.name: verb for verb in RUN_VERBS}
 SUBJECTS = {verb.name: verb.subject for verb in HOLDER_VERBS}
 HANDS_OUT_ROOM = {"enqueue", "defer_at_start"}
 BIRTHS = {"launch", "register"}
+BEARS = {"adopt", "expand"}
 
 
 def follow(ledger: Ledger, word: Word, entries: Sequence[Entry]) -> list[int]:
@@ -30,6 +31,8 @@ def follow(ledger: Ledger, word: Word, entries: Sequence[Entry]) -> list[int]:
         elif entry["verb"] in RUN_TABLE:
             _follow_run(ledger, entry)
             ids.append(entry["dag_run_id"])
+        elif entry["verb"] in BEARS:
+            ids.append(entry["dag_run_id"] if entry["verb"] == "adopt" else entry["task_instance_id"])
         elif entry["verb"] not in BIRTHS:
             ids.append(_follow_holder(ledger, word, entry))
     if word.verb in ("clear", "mark"):
@@ -107,7 +110,7 @@ def _follow_holder(ledger: Ledger, word: Word, entry: Entry) -> int:
 
 def tasks_behind(ledger: Ledger, verb: str, ids: Collection[int]) -> list[int]:
     """The task instances that a word about these rows was about."""
-    if verb in VERBS:
+    if verb in VERBS or verb == "expand":
         return sorted(ids)
     rows: Mapping[str, Callable[[Task], int | None]] = {
         "wait": lambda task: task.last_wait,

@@ -124,6 +124,7 @@ class Run:
 
     id: int
     dag: str
+    version: int
     timeout: timedelta | None
     state: RunState = RunState.QUEUED
     epoch: int = 0

@@ -21,9 +21,8 @@ PROGRESS_EVERY_SEC = 10.0
 SEEDS_AT_ONCE = 10
 ENOUGH_STEPS = 30_000
 # Said about something new, or only as a part of another verb: there is nothing stale to refuse.
-NEVER_REFUSED = {"register", "reopen", "expand", "adopt"}
-# `expand` and `adopt` are looked at in the tests of the store and in those of the scheduler.
-NEVER_SAID_ALONE = {"reopen", "expand", "adopt"}
+NEVER_REFUSED = {"register", "reopen"}
+NEVER_SAID_ALONE = {"reopen"}
 
 
 def run(url: str, seeds: Sequence[int], steps: int, processes: int) -> int:

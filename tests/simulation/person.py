@@ -29,6 +29,7 @@ class Person:
             self.look: 2,
             self.mark_run: 2,
             self.stray: 2,
+            self.publish: 2,
         }
         await self.rng.choices(list(actions), list(actions.values()))[0]()
 
@@ -36,7 +37,7 @@ class Person:
         open_runs = [run for run in self.world.ledger.runs.values() if run.state not in FINISHED_RUN]
         if len(open_runs) < MOST_OPEN_RUNS:
             self.launched += self.rng.random() < 0.9
-            await self.world.launch(self.name, self.rng.choice(list(SHAPES.values())), f"{self.name} {self.launched}")
+            await self.world.launch(self.name, self.rng.choice(list(SHAPES)), f"{self.name} {self.launched}")
 
     async def clear(self) -> None:
         await self._say_of_tasks("clear", "shall run again")
@@ -78,3 +79,9 @@ class Person:
 
     async def stray(self) -> None:
         await self.world.stray_wait(kept=self.rng.random() < 0.3)
+
+    async def publish(self) -> None:
+        """Save a DAG's file with a change."""
+        dag = self.rng.choice(list(SHAPES))
+        if self.world.versions[self.world.latest[dag]] is SHAPES[dag]:
+            await self.world.publish(dag, SHAPES[dag].grown)

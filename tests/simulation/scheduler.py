@@ -8,21 +8,20 @@ from typing import Any
 from bide.model.retry import Retry, after_failure
 from bide.model.states import RunState, TaskState
 from bide.scheduler.room import Room
-from bide.sql import statement
 from bide.store import deferral, views
 from bide.store.deferral import NewWait
 from bide.store.jobs import JobType
 from bide.store.legs import FailedLeg
 from bide.store.queueing import Refused
+from bide.store.rows import Leg
 from bide.store.runs import Picture, Unstarted
 from bide.store.views import Candidate
 from tests.simulation.actors import MANY, SELDOM, Action, Actor
 from tests.simulation.consequences import Consequences
-from tests.simulation.ledger import Violation
+from tests.simulation.ledger import Violation, Word
 
 GRACE = timedelta(seconds=5)
 SWEEP_AGE = timedelta(seconds=60)
-BLIND = statement("candidates").text.replace("k.trigger_id = t.trigger_id", "false")
 
 
 class Scheduler(Actor):
@@ -45,6 +44,7 @@ class Scheduler(Actor):
             (20 * bool(following.decisions), following.speak),
             (SELDOM + 5 * ledger.has(TaskState.SCHEDULED), self.and_maybe(self.look_at_room, self.hand_out)),
             (15 * bool(self.room), self.hand_out),
+            (3 * bool(self._barred()), self.overlook),
             (SELDOM + bool(runs[RunState.QUEUED]), self.and_maybe(self.look_at_queued_runs, self.hand_out)),
             (SELDOM + 4 * failing, self.and_maybe(self.look_at_failing, self.finish)),
             (6 * bool(self.finishing), self.finish),
@@ -52,10 +52,12 @@ class Scheduler(Actor):
             (1 + 2 * ledger.has_dates(), self.mind_dates),
             (1, self.keep_house),
             (SELDOM / 2, self.expire),
+            (0.5, self.adopt),
             (SELDOM / 5, self.retire),
         )
 
     async def round(self) -> None:
+        await self.adopt()
         await self.look_at_queued_runs()
         await self.hand_out()
         await self.mind_dates()
@@ -79,6 +81,16 @@ class Scheduler(Actor):
         if found:
             await self.world.say("expire", self.who, tuple(Picture(run.id, run.epoch) for run in found))
 
+    async def adopt(self) -> None:
+        """Let runs go on with the latest version of their DAG."""
+        outdated: dict[int, list[int]] = {}
+        for run in await views.outdated_runs(self.world.db, MANY):
+            outdated.setdefault(run.version_id, []).append(run.id)
+        for version, ids in outdated.items():
+            shape = self.world.versions[version]
+            timeout = shape.plan.dagrun_timeout
+            await self.world.say("adopt", self.who, self.some(ids), version, timeout, shape.instances)
+
     async def look_at_queued_runs(self) -> None:
         turn = await views.current_turn(self.world.db)
         if chosen := await views.beginnable(self.world.db, MANY):
@@ -94,7 +106,7 @@ class Scheduler(Actor):
             if pool.free != pool.slots - self.world.ledger.slots_taken(pool.name):
                 raise Violation("I7", f"pool {pool.name} seems to have {pool.free} free slots")
         room = Room.of(pools, await views.busy(self.world.db))
-        found = await self._candidates(room.open_pools)
+        found = await views.candidates(self.world.db, room.open_pools, 8 if self.world.chaos else MANY)
         starts = [row for row in found if self._starts_waiting(row)]
         if starts and self.rng.random() < 0.5:
             admitted = self.some([row for row in starts if room.admit([row])])
@@ -103,16 +115,19 @@ class Scheduler(Actor):
         elif legs := room.admit([row for row in found if not self._starts_waiting(row)]):
             self.room.append(("enqueue", turn, self.some(legs, 8)))
 
-    async def _candidates(self, pools: Sequence[str]) -> Sequence[Candidate]:
-        """What may be queued; a bad scheduler overlooks that an on_kill may stand in the way."""
-        limit = 8 if self.world.chaos else MANY
-        if self.world.chance(0.7):
-            blind = await self.world.hand.fetch(BLIND, pools, limit, [], [], [], [], [])
-            return [Candidate(**row) for row in blind]
-        return await views.candidates(self.world.db, pools, limit)
+    def _barred(self) -> list[Leg]:
+        """Legs that an on_kill stands in the way of."""
+        ledger = self.world.ledger
+        scheduled = [task for task in ledger.tasks.values() if task.state is TaskState.SCHEDULED and not task.failing]
+        return [Leg(task.id, task.leg) for task in scheduled if ledger.stopped_waits(task.id)]
+
+    async def overlook(self) -> None:
+        """Hand out what an on_kill stands in the way of, as a bad scheduler would. It is never late."""
+        lie = Word("enqueue", self.who, (self.world.ledger.turn, tuple(self._barred())), forged=True)
+        await self.world.deliver(lie)
 
     def _starts_waiting(self, row: Candidate) -> bool:
-        task = self.world.shapes[row.dag_run_id].tasks[row.task_id]
+        task = self.world.shape(row.dag_run_id).tasks[row.task_id]
         return task.start_from_trigger is not None and not row.resumes
 
     async def _waits_at_start(self, rows: Sequence[Any]) -> tuple[NewWait, ...]:
@@ -155,7 +170,7 @@ class Scheduler(Actor):
 
     async def look_at_failing(self) -> None:
         for row in await views.failing(self.world.db, MANY):
-            policy = self.world.shapes[row.dag_run_id].tasks[row.task_id].retry
+            policy = self.world.shape(row.dag_run_id).tasks[row.task_id].retry
             next = after_failure(policy, row.try_number, row.max_tries, seed=row.id)
             rest = next.delay if isinstance(next, Retry) else None
             self.finishing[row.id] = FailedLeg(row.id, row.leg, "scheduled", rest, "its wait failed")

@@ -1,20 +1,22 @@
 """The DAGs of the simulated world: few tasks, many rules. What a scheduler must know comes from the model."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from bide.model.graph import downstream, leaves, priority_weights
-from bide.model.plan import DagPlan, TaskPlan
+from msgspec.structs import replace
+
+from bide.model.graph import downstream
+from bide.model.instances import NewTask, new_tasks
+from bide.model.plan import Callback, DagPlan, MapInput, MapPlan, MapSource, TaskPlan
 from bide.model.retry import RetryPolicy
 from bide.model.trigger_rules import TriggerRule as Rule
 from bide.model.wait import Wait
-from bide.store.runs import NewTask
 
 SEC = timedelta(seconds=1)
-EVERY_CALLBACK = "success,failure,retry,skipped"
+EVERY_CALLBACK = frozenset({Callback.SUCCESS, Callback.FAILURE, Callback.RETRY, Callback.SKIPPED})
 # Slots, and whether waiting tasks keep theirs.
 POOLS: Mapping[str, tuple[int, bool]] = {"default_pool": (6, False), "small": (2, False), "patient": (2, True)}
 ONCE = RetryPolicy(retries=1, delay=15 * SEC)
@@ -24,10 +26,9 @@ STARTS_WAITING = Wait(classpath="waits.AtStart", kwargs="{}", next_method="resum
 
 @dataclass(frozen=True)
 class Shape:
-    """A plan, how often its mapped tasks occur, and which tasks choose a branch (the others are skipped)."""
+    """A plan, and which of its tasks choose a branch (the others are skipped)."""
 
     plan: DagPlan
-    mapped: Mapping[str, int] = field(default_factory=dict)
     branches: frozenset[str] = frozenset()
 
     @cached_property
@@ -40,35 +41,33 @@ class Shape:
 
     @cached_property
     def instances(self) -> list[NewTask]:
-        weights, last = priority_weights(self.plan), leaves(self.plan)
-        return [
-            _instance(task, map_index, weights[task.task_id], task.task_id in last)
-            for task in self.plan.tasks
-            for map_index in (range(self.mapped[task.task_id]) if task.task_id in self.mapped else (-1,))
-        ]
+        return new_tasks(self.plan)
+
+    @cached_property
+    def grown(self) -> "Shape":
+        """The next version: every task may be tried once more, and there is one task more."""
+        tasks = [replace(task, retry=replace(task.retry, retries=task.retry.retries + 1)) for task in self.plan.tasks]
+        return Shape(replace(self.plan, tasks=(*tasks, _task("more"))), self.branches)
 
 
-def _instance(task: TaskPlan, map_index: int, weight: int, is_leaf: bool) -> NewTask:
-    return NewTask(
-        task_id=task.task_id,
-        map_index=map_index,
-        operator=task.operator,
-        pool=task.pool,
-        pool_slots=task.pool_slots,
-        priority_weight=weight,
-        queue=task.queue,
-        retries=task.retry.retries,
-        execution_timeout=task.execution_timeout,
-        sensor_timeout=task.sensor_timeout,
-        max_active_tis_per_dag=task.max_active_tis_per_dag,
-        max_active_tis_per_dagrun=task.max_active_tis_per_dagrun,
-        is_leaf=is_leaf,
-        callbacks=EVERY_CALLBACK,
-    )
+def number_of(run: int, epoch: int) -> int:
+    """How many elements a task is mapped over whose list another task has left."""
+    return 2 + (run + epoch) % 3
 
 
 def _task(task_id: str, *upstream: str, rule: Rule = Rule.ALL_SUCCESS, **settings: Any) -> TaskPlan:
-    return TaskPlan(task_id=task_id, operator="Simulated", upstream=upstream, trigger_rule=rule, **settings)
+    return TaskPlan(
+        task_id=task_id,
+        operator="Simulated",
+        upstream=upstream,
+        trigger_rule=rule,
+        callbacks=EVERY_CALLBACK,
+        **settings,
+    )
+
+
+def _over(**source: Any) -> MapPlan:
+    return MapPlan(inputs=(MapInput(name="element", sources=(MapSource(**source),)),))
 
 
 def _dag(dag_id: str, *tasks: TaskPlan, **settings: Any) -> DagPlan:
@@ -90,11 +89,17 @@ SHAPES: Mapping[str, Shape] = {
             _dag(
                 "mapped",
                 _task("list", pool="patient"),
-                _task("each", "list", retry=ONCE, pool="patient", max_active_tis_per_dagrun=2),
+                _task(
+                    "each",
+                    "list",
+                    mapped=_over(task_id="list"),
+                    retry=ONCE,
+                    pool="patient",
+                    max_active_tis_per_dagrun=2,
+                ),
                 _task("join", "each", rule=Rule.NONE_FAILED_MIN_ONE_SUCCESS),
                 max_active_tasks=3,
-            ),
-            {"each": 4},
+            )
         ),
         Shape(
             _dag(
@@ -102,10 +107,15 @@ SHAPES: Mapping[str, Shape] = {
                 _task("at_start", start_from_trigger=STARTS_WAITING, pool="patient", retry=ONCE),
                 _task("sensor", sensor_timeout=200 * SEC, retry=ONCE, pool="small"),
                 _task("both", "at_start", "sensor", rule=Rule.ONE_SUCCESS, start_from_trigger=STARTS_WAITING),
-                _task("each", "sensor", start_from_trigger=STARTS_WAITING, execution_timeout=90 * SEC),
+                _task(
+                    "each",
+                    "sensor",
+                    mapped=_over(length=3),
+                    start_from_trigger=STARTS_WAITING,
+                    execution_timeout=90 * SEC,
+                ),
                 dagrun_timeout=500 * SEC,
-            ),
-            {"each": 3},
+            )
         ),
         Shape(
             _dag(

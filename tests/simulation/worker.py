@@ -103,7 +103,7 @@ class Worker(Actor):
     def _failed(self, leg: Leg) -> FailedLeg:
         # What a worker was told when the leg began.
         task = self.world.ledger.tasks[leg.id]
-        policy = self.world.shapes[task.run].tasks[task.facts.task_id].retry
+        policy = self.world.shape(task.run).tasks[task.facts.task_id].retry
         helps = self.rng.random() < 0.9
         next = after_failure(policy, max(1, task.tries), task.max_tries, retryable=helps, seed=leg.id)
         return FailedLeg(leg.id, leg.leg, "running", next.delay if isinstance(next, Retry) else None, "it raised")

@@ -18,10 +18,11 @@ from bide.store.jobs import LOCKS_OF_PROCESSES, NewJob
 from bide.store.runs import NewRun
 from tests.race.ring import Line
 from tests.simulation.answers import check_answer
+from tests.simulation.births import meet, take_in
 from tests.simulation.expectations import Expectations
-from tests.simulation.follow import follow, tasks_behind
+from tests.simulation.follow import BEARS, follow, tasks_behind
 from tests.simulation.forgery import forged, is_batch
-from tests.simulation.ledger import Job, Ledger, Run, Task, Violation, Wait, Word
+from tests.simulation.ledger import Job, Ledger, Run, Violation, Wait, Word
 from tests.simulation.shapes import POOLS, SHAPES, Shape
 
 PATIENCE_SEC = 0.3
@@ -30,7 +31,8 @@ DAY_ONE = datetime(2030, 1, 1, tzinfo=UTC)
 EMPTY = """
     delete from history; delete from callback; delete from look; delete from kill; delete from xcom;
     delete from asset_watcher; delete from asset; delete from task_instance; delete from dag_run; delete from trigger;
-    delete from job; delete from dag; delete from pool;
+    delete from job; update dag set version_id = null; delete from dag_version; delete from dag;
+    delete from pool;
     select setval(oid::regclass, 1, false) from pg_class where relkind = 'S' and relnamespace = 'public'::regnamespace;
     select pg_advisory_unlock_all();
     update turn set number = 0;
@@ -52,7 +54,7 @@ STORE: Mapping[str, Callable[..., Awaitable[Any]]] = {
         holding.claim, holding.release, holding.release_all, holding.orphan, holding.park, holding.unpark,
         holding.take_kill, holding.acknowledge, holding.give_up, holding.sweep,
         runs.begin, runs.conclude, runs.expire, runs.mark_run, runs.ready, runs.block, runs.skip_unstarted,
-        runs.pass_empty,
+        runs.pass_empty, runs.adopt, runs.expand,
         people.clear, people.mark, people.stop, people.remove,
     )
 }  # fmt: skip
@@ -92,7 +94,8 @@ class World:
         self.accepted: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
-        self.shapes: dict[int, Shape] = {}
+        self.versions: dict[int, Shape] = {}
+        self.latest: dict[str, int] = {}
         self.ledger = Ledger(
             DAY_ONE,
             POOLS,
@@ -100,7 +103,7 @@ class World:
             {name: shape.plan.max_active_runs for name, shape in SHAPES.items()},
         )
         self._last_entry = 0
-        self._run_names: dict[int, str] = {}
+        self._run_names: set[tuple[str, str]] = set()
         self._trace = hashlib.blake2b(digest_size=12)
 
     async def begin(self) -> None:
@@ -114,7 +117,23 @@ class World:
             "insert into dag (dag_id, max_active_tasks, max_active_runs) values ($1, $2, $3)",
             [(name, s.plan.max_active_tasks, s.plan.max_active_runs) for name, s in SHAPES.items()],
         )
+        for name, shape in SHAPES.items():
+            await self.publish(name, shape)
         await self.set_clock(DAY_ONE)
+
+    async def publish(self, dag: str, shape: Shape) -> None:
+        """A DAG has a new version, as its file says."""
+        version = await self.hand.fetchval(
+            "insert into dag_version (dag_id, number, plan, created_at)"
+            " select $1, count(*) + 1, '{}', bide_now() from dag_version where dag_id = $1 returning id",
+            dag,
+        )
+        await self.hand.execute("update dag set version_id = $2 where dag_id = $1", dag, version)
+        self.versions[version], self.latest[dag] = shape, version
+
+    def shape(self, run: int) -> Shape:
+        """What is known of a run's DAG, in the version that the run has."""
+        return self.versions[self.ledger.runs[run].version]
 
     async def set_clock(self, now: datetime) -> None:
         """Move the database's clock, by its frozen time and its shift alike."""
@@ -180,10 +199,12 @@ class World:
             tasks = tasks_behind(self.ledger, word.verb, expected)
             raise Violation("I5", f"{word.verb} by {word.who} was answered by {error!r}", tasks) from error
         # What is written of a word that is answered with nothing belongs to no word: the next one will not match it.
-        changed = follow(self.ledger, word, await self._new_entries() if answer and word.verb != "beat" else ())
+        telling = word.verb in BEARS or (answer and word.verb != "beat")
+        changed = follow(self.ledger, word, await self._new_entries() if telling else ())
         if word.verb == "beat" and answer:
             changed = self._beaten(word.args[0])
-        check_answer(self.ledger, word, answer, changed, expected)
+        told = await take_in(self.hand, self.ledger, word, answer, changed) if word.verb in BEARS else answer
+        check_answer(self.ledger, word, told, changed, expected)
         self._count(word, len(changed))
         self._trace.update(repr((self.step, self.ledger.now, word, answer)).encode())
         return answer
@@ -232,30 +253,21 @@ class World:
             self.ledger.locks.discard(job)
             await self.hand.execute("select pg_advisory_unlock($1, $2)", LOCKS_OF_PROCESSES, job)
 
-    async def launch(self, who: str, shape: Shape, run_id: str) -> None:
+    async def launch(self, who: str, dag: str, run_id: str) -> None:
         """Make a run, unless it is there already."""
-        plan = shape.plan
-        known = any(self.shapes[run] is shape and name == run_id for run, name in self._run_names.items())
-        made = await runs.launch(
-            self.db, who, plan.dag_id, None, "manual", plan.dagrun_timeout, [NewRun(run_id)], shape.instances
-        )
+        version = self.latest[dag]
+        shape, timeout = self.versions[version], self.versions[version].plan.dagrun_timeout
+        made = await runs.launch(self.db, who, dag, version, "manual", timeout, [NewRun(run_id)], shape.instances)
         entries = await self._new_entries()
         follow(self.ledger, Word("launch", who, (run_id,)), entries)
+        known = (dag, run_id) in self._run_names
         if len(made) == known or len(entries) == known:
             raise Violation("I10", f"launch of {run_id} made {made} and wrote {entries}; it was there before: {known}")
+        self._run_names.add((dag, run_id))
         for run in made:
-            self.shapes[run.id] = shape
-            self._run_names[run.id] = run_id
-            self.ledger.runs[run.id] = Run(run.id, plan.dag_id, plan.dagrun_timeout)
-            rows = await self.hand.fetch(
-                "select id, task_id, map_index from task_instance where dag_run_id = $1 order by id", run.id
-            )
-            facts = {(task.task_id, task.map_index): task for task in shape.instances}
-            if sorted((row["task_id"], row["map_index"]) for row in rows) != sorted(facts):
-                raise Violation("I1", f"launch of {run_id} made other tasks than its plan has")
-            for row in rows:
-                fact = facts[row["task_id"], row["map_index"]]
-                self.ledger.tasks[row["id"]] = Task(row["id"], run.id, plan.dag_id, fact, max_tries=fact.retries)
+            self.ledger.runs[run.id] = Run(run.id, dag, version, timeout)
+        due = {(run.id, task.task_id, task.map_index): task for run in made for task in shape.instances}
+        await meet(self.hand, self.ledger, due)
         self._new("launch", who, [run.id for run in made])
 
     async def stray_wait(self, kept: bool) -> None:
