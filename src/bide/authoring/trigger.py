@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
-from bide.authoring.place import kind_of
 from bide.exceptions import TaskError
 from bide.model.states import TaskState
 
@@ -136,8 +135,3 @@ class StartTriggerArgs:
     trigger_kwargs: dict[str, Any] | None = None
     next_kwargs: dict[str, Any] | None = None
     timeout: timedelta | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.trigger_cls, str):
-            found = kind_of(self.trigger_cls)
-            raise TaskError(f"trigger_cls is the path of a class, such as 'package.module.Class', not {found}.")
