@@ -10,6 +10,7 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from bide.cli.lazy import LazyGroup
 from bide.cli.main import Commands, app
 from tests.cli.person import Person
 
@@ -21,7 +22,9 @@ def commands() -> Iterator[tuple[str, Any]]:
     for name in Commands.table:
         command = group.loaded(name)
         if isinstance(command, TyperGroup):
-            yield from ((f"bide {name} {under}", one) for under, one in command.commands.items())
+            for under, one in command.commands.items():
+                lazy = isinstance(command, LazyGroup) and under in command.table
+                yield f"bide {name} {under}", command.loaded(under) if lazy else one
         else:
             yield f"bide {name}", command
 

@@ -32,6 +32,11 @@ def answering(port: Port) -> Iterator[None]:
         _open.remove(port)
 
 
+def is_answered() -> bool:
+    """Tell whether there is somebody to ask, as while a task runs."""
+    return bool(_open)
+
+
 def ask(question: Ask) -> Any:
     """Ask the engine."""
     if not _open:
