@@ -12,6 +12,8 @@ from bide.authoring.values import VALUES
 from bide.children.run import run_leg
 from bide.control import desk, launching
 from bide.exceptions import EngineRefused
+from bide.hosting.answers import Answers
+from bide.hosting.logs import LogWriter
 from bide.model.plan import DagPlan
 from bide.model.questions import Ask
 from bide.model.retry import RetryPolicy
@@ -26,9 +28,7 @@ from bide.store.legs import Started
 from bide.store.scratch import InstanceState
 from bide.store.wake import Hints
 from bide.testing.ground import Background, fresh
-from bide.worker.answers import Answers
 from bide.worker.leg import Leg
-from bide.worker.logs import LogWriter
 from bide.worker.outbox import Outbox
 
 Answer = TypeVar("Answer")
