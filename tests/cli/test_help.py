@@ -21,12 +21,14 @@ def commands() -> Iterator[tuple[str, Any]]:
     assert isinstance(group, Commands)
     for name in Commands.table:
         command = group.loaded(name)
-        if isinstance(command, TyperGroup):
-            for under, one in command.commands.items():
-                lazy = isinstance(command, LazyGroup) and under in command.table
-                yield f"bide {name} {under}", command.loaded(under) if lazy else one
-        else:
-            yield f"bide {name}", command
+        under = brought_in(command) if isinstance(command, TyperGroup) else {"": command}
+        yield from ((f"bide {name} {word}".rstrip(), one) for word, one in under.items())
+
+
+def brought_in(group: TyperGroup) -> dict[str, Any]:
+    """List the commands of a group, also those that it brings in when somebody says them."""
+    lazy = {name: group.loaded(name) for name in group.table} if isinstance(group, LazyGroup) else {}
+    return {**group.commands, **lazy}
 
 
 EVERY = dict(commands())

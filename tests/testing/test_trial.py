@@ -41,7 +41,7 @@ def numbers() -> DAG:
         def double(number: int) -> int:
             return 2 * number
 
-        double.expand(number=count(most))  # type: ignore[arg-type]
+        double.expand(number=count(most))
 
     return make()
 
@@ -149,9 +149,9 @@ def test_one_task_runs_alone_and_once() -> None:
         def mapped(number: int) -> int:
             return number
 
-        alone(before())  # type: ignore[arg-type]
+        alone(before())
         mapped.expand(number=[3, 4])
-        mapped.override(task_id="unknown").expand(number=before.override(task_id="list")())  # type: ignore[arg-type]
+        mapped.override(task_id="unknown").expand(number=before.override(task_id="list")())
     result = try_task(made, "alone", NOTHING, unseen)
     assert [(one.task_id, one.state, one.tries) for one in result.tasks] == [("alone", "failed", 1)]
     assert "ValueError: given None" in result["alone"].log

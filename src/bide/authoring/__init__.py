@@ -11,6 +11,7 @@ from bide.authoring.context import Context, get_current_context
 from bide.authoring.dag import DAG
 from bide.authoring.dagflow import dag
 from bide.authoring.decorated import TaskFunction
+from bide.authoring.deferring import TaskDeferred, defer
 from bide.authoring.engine import clear_run, count_tasks, is_latest_run, launch_run, run_state, task_ids
 from bide.authoring.group import TaskGroup, task_group
 from bide.authoring.instance import DagRun, RuntimeTaskInstance
@@ -23,6 +24,15 @@ from bide.authoring.relations import Label, chain, chain_linear, cross_downstrea
 from bide.authoring.schedule import CronDataIntervalTimetable, CronTriggerTimetable, DeltaDataIntervalTimetable
 from bide.authoring.sensor import BaseSensorOperator, PokeReturnValue, SensorArguments
 from bide.authoring.shell import Shell, environment
+from bide.authoring.trigger import (
+    BaseTrigger,
+    StartTriggerArgs,
+    TaskFailedEvent,
+    TaskSkippedEvent,
+    TaskSuccessEvent,
+    Timer,
+    TriggerEvent,
+)
 from bide.authoring.variable import Variable
 from bide.authoring.xcomarg import XComArg
 from bide.model.plan import WeightRule
@@ -37,6 +47,7 @@ __all__ = [
     "BaseHook",
     "BaseOperator",
     "BaseSensorOperator",
+    "BaseTrigger",
     "Connection",
     "Context",
     "CronDataIntervalTimetable",
@@ -53,10 +64,17 @@ __all__ = [
     "RuntimeTaskInstance",
     "SensorArguments",
     "Shell",
+    "StartTriggerArgs",
     "TaskArguments",
+    "TaskDeferred",
+    "TaskFailedEvent",
     "TaskFunction",
     "TaskGroup",
     "TaskInstanceState",
+    "TaskSkippedEvent",
+    "TaskSuccessEvent",
+    "Timer",
+    "TriggerEvent",
     "TriggerRule",
     "Variable",
     "WeightRule",
@@ -68,6 +86,7 @@ __all__ = [
     "count_tasks",
     "cross_downstream",
     "dag",
+    "defer",
     "environment",
     "follow",
     "get_current_context",

@@ -16,6 +16,8 @@ from bide.children.child import print_failure
 from bide.children.run import run_leg
 from bide.control import desk, launching
 from bide.exceptions import EngineRefused, TaskTimeout
+from bide.hosting.answers import Answers
+from bide.hosting.logs import LogWriter
 from bide.model.outcome import Failed
 from bide.model.plan import DagPlan
 from bide.model.questions import Ask
@@ -34,9 +36,7 @@ from bide.store.wake import Hints
 from bide.testing.ground import Background, fresh
 from bide.testing.interrupts import Interrupts
 from bide.testing.output import Show, taken_in
-from bide.worker.answers import Answers
 from bide.worker.leg import Leg
-from bide.worker.logs import LogWriter
 from bide.worker.outbox import Outbox
 
 Answer = TypeVar("Answer")
