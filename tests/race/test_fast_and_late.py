@@ -172,4 +172,3 @@ async def test_an_event_right_after_the_deferral_resumes_once_whenever_the_repor
         ("start", LEG + 1, "worker"): each,
         ("succeed", LEG + 1, "worker"): each,
     }
-    assert each >= MANY
