@@ -180,6 +180,9 @@ class Worker(Section, frozen=True):
             86_400,
         ),
     ] = 10.0
+    callback_timeout_sec: Annotated[
+        float, limited("Seconds that the callbacks of a task or a DAG may take, each time they are called.", 1, 3600)
+    ] = 60.0
     load_sec: Annotated[float, limited("Seconds that a worker gives a DAG file to be imported.", 1, 3600)] = 120.0
     unused_sec: Annotated[
         float,

@@ -104,8 +104,8 @@ sure as materialized (
 -- fragment: announced
 -- Whoever asked to be called for such an end will be.
 announced as (
-    insert into callback (task_instance_id, callback_type, try_number, created_at)
-    select c.id, ends.kind, c.try_number, moment.now
+    insert into callback (task_instance_id, callback_type, try_number, reason, queue, created_at)
+    select c.id, ends.kind, c.try_number, c.why, c.queue, moment.now
     from changed c cross join moment
     join (values ('success', 'success'), ('failed', 'failure'), ('up_for_retry', 'retry'), ('skipped', 'skipped'))
         as ends (state, kind) on ends.state = c.state and ends.kind = any (c.callbacks)

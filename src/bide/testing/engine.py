@@ -12,6 +12,7 @@ from bide.authoring.context import aside
 from bide.authoring.plan import to_plan
 from bide.authoring.values import VALUES
 from bide.authoring.xcomarg import RETURN_KEY
+from bide.children.callbacks import run_callback
 from bide.children.child import print_failure
 from bide.children.run import run_leg
 from bide.control import desk, launching
@@ -26,7 +27,8 @@ from bide.model.states import RunState, TaskState
 from bide.process.wakes import Bells
 from bide.scheduler.rounds import Rounds
 from bide.sealing import Sealer, generate_key
-from bide.store import children, jobs, legs, people, reports, scratch, views
+from bide.store import callbacks, children, jobs, legs, people, reports, scratch, views
+from bide.store.callbacks import EndedCall, Taken
 from bide.store.database import Database
 from bide.store.jobs import JobType, NewJob
 from bide.store.legs import Started
@@ -36,7 +38,8 @@ from bide.store.wake import Hints
 from bide.testing.ground import Background, fresh
 from bide.testing.interrupts import Interrupts
 from bide.testing.output import Show, taken_in
-from bide.worker.leg import Leg
+from bide.worker.call import Call
+from bide.worker.leg import Leg, Work
 from bide.worker.outbox import Outbox
 
 Answer = TypeVar("Answer")
@@ -44,6 +47,7 @@ WHO = "test"
 MANY = 1000
 LOG_LIMIT_KB = 10_240
 KILL_PATIENCE = timedelta(seconds=30)
+CALLED_WITHIN = timedelta(minutes=1)
 LONGEST_WAIT = timedelta(days=366)
 SHORTEST_MOVE = timedelta(microseconds=1)
 NONE: Mapping[str, Any] = MappingProxyType({})
@@ -74,7 +78,8 @@ class Engine:
         self._sealer = sealer
         self._rounds = Rounds(db, lambda channel: None, WHO, KILL_PATIENCE, MANY)
         self._answers = Answers(db, bells, sealer, environ, KILL_PATIENCE)
-        self._outbox = Outbox(db, sealer, LogWriter(db), lambda: None)
+        self._logs = LogWriter(db)
+        self._outbox = Outbox(db, sealer, self._logs, lambda: None)
         self._outbox.who = WHO
         self._run(scratch.set_clock(db, started_at))
         job = NewJob(job_type=JobType.WORKER, hostname="test", heartbeat_sec=LONGEST_WAIT.total_seconds())
@@ -151,9 +156,12 @@ class Engine:
         for one in started:
             self._play(one)
             self.changed()
-        return bool(started)
+        taken = self._run(callbacks.take_callback(self._db, WHO, self._outbox.worker_id, queues, MANY, LONGEST_WAIT))
+        for call in taken:
+            self._call(call)
+        return bool(started or taken)
 
-    def rest(self, leg: Leg, seconds: float) -> None:
+    def rest(self, leg: Work, seconds: float) -> None:
         """Let time pass in the middle of a leg: others are run meanwhile."""
         until = self.now + timedelta(seconds=seconds)
         limit = leg.started.try_time_left
@@ -211,14 +219,29 @@ class Engine:
         policy = next((task.retry for task in plan.tasks if task.task_id == started.task_id), RetryPolicy())
         leg = Leg(started, policy, LOG_LIMIT_KB)
         with self._interrupts.noticed():
-            with taken_in(leg, self._show), kept_by(_Clock(self, leg)):
+            with self._surroundings(leg):
                 outcome = run_leg(leg.order(), self._dags[started.dag_id], _Port(self, leg))
                 if isinstance(outcome, Failed):
                     print_failure(outcome)
             self._outbox.put(leg, outcome, None)
             self._run(self._outbox.commit())
 
-    def answer(self, leg: Leg, question: Ask) -> Any:
+    def _call(self, taken: Taken) -> None:
+        call = Call(taken, CALLED_WITHIN, LOG_LIMIT_KB)
+        with self._interrupts.noticed():
+            with self._surroundings(call):
+                outcome = run_callback(call.order(), self._dags[taken.started.dag_id], _Port(self, call))
+            call.log.end()
+            self._run(self._logs.store([call.log]))
+            error = outcome.error if isinstance(outcome, Failed) else None
+            self._run(callbacks.end_callback(self._db, WHO, [EndedCall(taken.call.id, taken.call.claim, error)]))
+
+    @contextmanager
+    def _surroundings(self, work: Work) -> Iterator[None]:
+        with taken_in(work, self._show), kept_by(_Clock(self, work)):
+            yield
+
+    def answer(self, leg: Work, question: Ask) -> Any:
         """Answer a question of a leg."""
         answer = self._run(self._answers.answer(leg, question))
         if answer.refused is not None:
@@ -232,7 +255,7 @@ class Engine:
 class _Port:
     """A leg's way to the engine, without a socket in between."""
 
-    def __init__(self, engine: Engine, leg: Leg) -> None:
+    def __init__(self, engine: Engine, leg: Work) -> None:
         self._engine, self._leg = engine, leg
 
     def ask(self, question: Ask) -> Any:
@@ -243,7 +266,7 @@ class _Port:
 class _Clock:
     """The engine's clock, as the code of a leg waits by it."""
 
-    def __init__(self, engine: Engine, leg: Leg) -> None:
+    def __init__(self, engine: Engine, leg: Work) -> None:
         self._engine, self._leg = engine, leg
 
     def now(self) -> float:
