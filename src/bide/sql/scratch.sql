@@ -22,6 +22,12 @@ select bide_now() as now
 select r.state as run_state, t.id, t.task_id, t.map_index, t.state, t.try_number
 from dag_run r left join task_instance t on t.dag_run_id = r.id where r.id = $1 order by t.id
 
+-- name: waits_of_runs
+-- Every wait with the tasks that wait for it.
+select w.id, w.claim, w.triggerer_id, w.due_at, t.id as task_instance_id, t.dag_run_id, t.dag_id, t.run_id, t.task_id,
+       t.map_index, t.try_number
+from trigger w join task_instance t on t.waits_for = w.id order by w.id, t.id
+
 -- name: store_version
 -- A plan becomes the latest version of its DAG, without a file.
 with known as (

@@ -28,6 +28,22 @@ class InstanceState(Struct, frozen=True):
     try_number: int
 
 
+class Waiting(Struct, frozen=True):
+    """A task that waits, and for which wait. A timer has a date, other waits are held by a triggerer."""
+
+    id: int
+    claim: int
+    triggerer_id: int | None
+    due_at: datetime | None
+    task_instance_id: int
+    dag_run_id: int
+    dag_id: str
+    run_id: str
+    task_id: str
+    map_index: int
+    try_number: int
+
+
 @asynccontextmanager
 async def scratch_database(server_url: str) -> AsyncIterator[str]:
     """Give the address of a new database with the whole schema; it is dropped at the end."""
@@ -69,6 +85,11 @@ async def read_clock(db: Database) -> datetime:
     """Say what the engine's clock says."""
     now: datetime = (await db.rows("read_clock"))[0]["now"]
     return now
+
+
+async def waits_of_runs(db: Database) -> list[Waiting]:
+    """List the tasks that wait."""
+    return [Waiting(**row) for row in await db.rows("waits_of_runs")]
 
 
 async def store_version(db: Database, plan: DagPlan) -> int:
