@@ -52,6 +52,11 @@ def answering(port: Port) -> Iterator[None]:
         _open.remove(port)
 
 
+def is_answered() -> bool:
+    """Tell whether there is somebody to ask, as while a task runs."""
+    return bool(_open)
+
+
 @contextmanager
 def answering_async(port: AsyncPort) -> Iterator[None]:
     """Let a port answer what is asked by this asyncio task, by tasks that it starts, and by code that it has threads
