@@ -22,13 +22,12 @@ select bide_now() as now
 select r.state as run_state, t.id, t.task_id, t.map_index, t.state, t.try_number
 from dag_run r left join task_instance t on t.dag_run_id = r.id where r.id = $1 order by t.id
 
-<<<<<<< HEAD
 -- name: waits_of_runs
 -- Every wait with the tasks that wait for it.
 select w.id, w.claim, w.triggerer_id, w.due_at, t.id as task_instance_id, t.dag_run_id, t.dag_id, t.run_id, t.task_id,
-       t.map_index, t.try_number
+       t.map_index, t.try_number, t.leg
 from trigger w join task_instance t on t.waits_for = w.id order by w.id, t.id
-=======
+
 -- name: logs_of_run
 -- What the tasks of a run have written, each in all its tries.
 select t.id, string_agg(c.text, '' order by c.try_number, c.number) as text
@@ -39,7 +38,6 @@ from task_instance t join log_chunk c on c.task_instance_id = t.id where t.dag_r
 select t.id, x.value from task_instance t
 join xcom x on (x.dag_id, x.run_id, x.task_id, x.map_index) = (t.dag_id, t.run_id, t.task_id, t.map_index)
 where t.dag_run_id = $1 and x.key = $2
->>>>>>> main
 
 -- name: store_version
 -- A plan becomes the latest version of its DAG, without a file.

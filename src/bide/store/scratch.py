@@ -42,6 +42,7 @@ class Waiting(Struct, frozen=True):
     task_id: str
     map_index: int
     try_number: int
+    leg: int
 
 
 @asynccontextmanager

@@ -53,6 +53,10 @@ class JumpingLoop(asyncio.SelectorEventLoop):
         self._now = max(self._now, now.timestamp())
         self.jumps = 0
 
+    def in_thread(self) -> bool:
+        """Tell whether this is asked in the thread that it runs in."""
+        return bool(self._thread_id == threading.get_ident())  # type: ignore[attr-defined]
+
     def jump(self, seconds: float) -> None:
         """Move its clock."""
         self._now += seconds
@@ -64,14 +68,16 @@ class JumpingLoop(asyncio.SelectorEventLoop):
                 f"Still waiting: {', '.join(names[:5])}."
             )
 
-    def call_at(
+    def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Any = None
     ) -> asyncio.TimerHandle:
         """Call something later. A future among its arguments is one that this alarm will wake."""
         self._alarms.update(each for each in args if isinstance(each, asyncio.Future))
         return super().call_at(when, callback, *args, context=context)
 
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
         """Have a thread do something."""
         future = super().run_in_executor(executor, func, *args)
         self._working += 1
@@ -107,7 +113,29 @@ class JumpingLoop(asyncio.SelectorEventLoop):
         return self._selector.get_map()  # type: ignore[attr-defined]
 
 
-class _Selector(selectors.DefaultSelector):  # type: ignore[valid-type, misc]
+class LoopClock:
+    """The clock of a loop, as the code of a trigger waits by it."""
+
+    def __init__(self, loop: JumpingLoop) -> None:
+        self._loop = loop
+
+    def now(self) -> float:
+        """Return the seconds."""
+        return self._loop.time()
+
+    def utcnow(self) -> datetime:
+        """Return the date."""
+        return self._loop.now
+
+    def rest(self, seconds: float) -> None:
+        """Let some pass: for the others on the loop too, unless this is called in a thread."""
+        if self._loop.in_thread():
+            self._loop.jump(seconds)
+        else:
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(seconds), self._loop).result()
+
+
+class _Selector(selectors.DefaultSelector):
     """Waits for files as long as there is a reason to, and jumps otherwise."""
 
     def __init__(self, loop: JumpingLoop) -> None:
