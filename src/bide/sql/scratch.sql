@@ -30,14 +30,20 @@ from trigger w join task_instance t on t.waits_for = w.id order by w.id, t.id
 
 -- name: logs_of_run
 -- What the tasks of a run have written, each in all its tries.
-select t.id, string_agg(c.text, '' order by c.try_number, c.number) as text
-from task_instance t join log_chunk c on c.task_instance_id = t.id where t.dag_run_id = $1 group by t.id
+select t.id, c.text from (select id from task_instance where dag_run_id = $1 offset 0) t
+cross join lateral (
+    select string_agg(c.text, '' order by c.try_number, c.number) as text from log_chunk c where c.task_instance_id = t.id
+) c
+where c.text is not null
 
 -- name: values_of_run
 -- What the tasks of a run have returned.
-select t.id, x.value from task_instance t
-join xcom x on (x.dag_id, x.run_id, x.task_id, x.map_index) = (t.dag_id, t.run_id, t.task_id, t.map_index)
-where t.dag_run_id = $1 and x.key = $2
+select t.id, x.value from (select * from task_instance where dag_run_id = $1 offset 0) t
+cross join lateral (
+    select x.value from xcom x
+    where x.dag_id = t.dag_id and x.run_id = t.run_id and x.task_id = t.task_id and x.map_index = t.map_index
+      and x.key = $2 limit 1
+) x
 
 -- name: store_version
 -- A plan becomes the latest version of its DAG, without a file.
