@@ -4,6 +4,15 @@
 -- The words with which a database is made or dropped. Such statements take no parameters, so they are put together.
 select format('create database %I', $1::text) as make, format('drop database if exists %I with (force)', $1::text) as drop
 
+-- name: lock_scratch
+-- Only one process at a time makes such databases and clears away abandoned ones: to others, one that was just made looks
+-- abandoned. The lock goes with the connection.
+select pg_advisory_lock($1)
+
+-- name: unlock_scratch
+-- Another process may go on.
+select pg_advisory_unlock($1)
+
 -- name: abandoned_databases
 -- Scratch databases whose process is gone: nobody is connected to them.
 select d.datname as name from pg_database d

@@ -16,6 +16,7 @@ from bide.sql import schema, statement
 from bide.store.database import Database
 
 PREFIX = "bide_scratch_"
+LOCK = 0x62696465_73637261
 
 
 class InstanceState(Struct, frozen=True):
@@ -49,22 +50,32 @@ class Waiting(Struct, frozen=True):
 async def scratch_database(server_url: str) -> AsyncIterator[str]:
     """Give the address of a new database with the whole schema; it is dropped at the end."""
     name = f"{PREFIX}{os.getpid()}_{secrets.token_hex(4)}"
+    url = urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
     admin = await asyncpg.connect(server_url)
     try:
-        for abandoned in await abandoned_databases(admin):
-            await admin.execute((await name_database(admin, abandoned))["drop"])
         words = await name_database(admin, name)
-        await admin.execute(words["make"])
+        # Kept open, so that nobody takes the database for abandoned.
+        keeper = await _made(admin, words["make"], url)
         try:
-            url = urlunsplit(urlsplit(server_url)._replace(path=f"/{name}"))
-            connection = await asyncpg.connect(url)
-            await connection.execute(schema())
-            await connection.close()
+            await keeper.execute(schema())
             yield url
         finally:
+            await keeper.close()
             await admin.execute(words["drop"])
     finally:
         await admin.close()
+
+
+async def _made(admin: asyncpg.Connection, make: str, url: str) -> asyncpg.Connection:
+    """Make a database and connect to it, after abandoned ones were dropped."""
+    await admin.execute(statement("lock_scratch").text, LOCK)
+    try:
+        for abandoned in await abandoned_databases(admin):
+            await admin.execute((await name_database(admin, abandoned))["drop"])
+        await admin.execute(make)
+        return await asyncpg.connect(url)
+    finally:
+        await admin.execute(statement("unlock_scratch").text, LOCK)
 
 
 async def name_database(admin: asyncpg.Connection, name: str) -> asyncpg.Record:
