@@ -111,8 +111,8 @@ ABOUT_TASKS: Mapping[str, Said] = {
     "fire_by_hand:no event": lambda db, who, on: by_hand.fire_by_hand(db, who, _seen(on), None),
     "fail_by_hand": lambda db, who, on: by_hand.fail_by_hand(db, who, MINUTE, _seen(on), '{"error": "e"}', "e"),
     "extend": lambda db, who, on: by_hand.extend(db, who, [by_hand.ExtendedWait(s.task, s.wait, LATER) for s in on]),
-    "cancel": lambda db, who, on: by_hand.cancel(db, who, MINUTE, _seen(on), "skipped"),
-    "cancel:failed": lambda db, who, on: by_hand.cancel(db, who, MINUTE, _seen(on), "failed"),
+    "cancel": lambda db, who, on: by_hand.cancel(db, who, MINUTE, _seen(on), TaskState.SKIPPED),
+    "cancel:failed": lambda db, who, on: by_hand.cancel(db, who, MINUTE, _seen(on), TaskState.FAILED),
     "wake": lambda db, who, on: queueing.wake(db, who, MANY),
     "clear": lambda db, who, on: people.clear(db, who, MINUTE, _tasks(on)),
     "mark": lambda db, who, on: people.mark(db, who, MINUTE, _tasks(on), TaskState.SUCCESS),
@@ -195,7 +195,7 @@ def candidates(spot: Spot) -> Mapping[str, Said]:
 
 
 def apart(first: str, second: str) -> bool:
-    """Tell whether two words change different rows: the timeout of a wait stands at its task, its holder at the wait."""
+    """Tell whether two words change different rows: a timeout stands at the task, the holder at the wait."""
     return (first == "extend" and second in ABOUT_WAITS) or (second == "extend" and first in ABOUT_WAITS)
 
 
@@ -217,4 +217,4 @@ def outdates(first: str, second: str) -> bool:
 
 
 def _ends_waits(verb: str) -> bool:
-    return verb in VERBS and VERBS[verb].moves.get(TaskState.DEFERRED) != {TaskState.DEFERRED}
+    return verb in VERBS and VERBS[verb].moves.get(TaskState.DEFERRED, frozenset()) != frozenset({TaskState.DEFERRED})

@@ -107,14 +107,7 @@ FENCED: Mapping[str, Callable[[Database, Given, TaskState | None], Awaitable[Seq
     ),
     "fire_by_hand": lambda db, given, to: by_hand.fire_by_hand(db, WHO, _seen(given), None if to is None else "2", WHY),
     "fail_by_hand": lambda db, given, to: by_hand.fail_by_hand(db, WHO, PATIENCE, _seen(given), '{"error": "e"}', WHY),
-    "cancel": lambda db, given, to: by_hand.cancel(
-        db,
-        WHO,
-        PATIENCE,
-        _seen(given),
-        str(to),
-        WHY,  # type: ignore[arg-type]
-    ),
+    "cancel": lambda db, given, to: by_hand.cancel(db, WHO, PATIENCE, _seen(given), to or S.SUCCESS, WHY),
     "extend": lambda db, given, to: by_hand.extend(
         db, WHO, [by_hand.ExtendedWait(seen.id, seen.trigger_id, NOW + HOUR) for seen in _seen(given)], WHY
     ),

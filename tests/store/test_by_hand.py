@@ -68,7 +68,7 @@ async def test_who_else_shares_a_wait_goes_on_waiting(db: Database, scene: Scene
             return len(await by_hand.fire_by_hand(db, WHO, seen(one), "1"))
         if verb == "fail":
             return len(await by_hand.fail_by_hand(db, WHO, PATIENCE, seen(one), as_error("no")))
-        return len(await by_hand.cancel(db, WHO, PATIENCE, seen(one), "skipped"))
+        return len(await by_hand.cancel(db, WHO, PATIENCE, seen(one), TaskState.SKIPPED))
 
     assert await say(first) == 1
     assert (await task(scene, second))["state"] == "deferred"
@@ -92,7 +92,7 @@ async def test_a_wait_that_is_failed_goes_on_to_fail_and_its_outside_work_is_sto
 
 async def test_a_wait_that_is_cancelled_ends_its_task_as_said(db: Database, scene: Scene) -> None:
     one = await scene.put(deferred(Wait(on_kill=True), callbacks=["failure"]))
-    assert len(await by_hand.cancel(db, WHO, PATIENCE, seen(one), "failed", "enough")) == 1
+    assert len(await by_hand.cancel(db, WHO, PATIENCE, seen(one), TaskState.FAILED, "enough")) == 1
     row = await task(scene, one)
     assert (row["state"], row["next_method"], row["end_date"]) == ("failed", None, NOW)
     assert [await count(scene, table) for table in ("kill", "callback", "look")] == [1, 1, 1]
@@ -103,13 +103,13 @@ async def test_a_task_that_waits_for_something_else_by_now_is_left_alone(db: Dat
     stale = [SeenWait(one.id, other.trigger_id or 0)]
     assert await by_hand.fire_by_hand(db, WHO, stale, "1") == []
     assert await by_hand.fail_by_hand(db, WHO, PATIENCE, stale, as_error("no")) == []
-    assert await by_hand.cancel(db, WHO, PATIENCE, stale, "success") == []
+    assert await by_hand.cancel(db, WHO, PATIENCE, stale, TaskState.SUCCESS) == []
     assert await by_hand.extend(db, WHO, [ExtendedWait(one.id, other.trigger_id or 0, NOW + HOUR)]) == []
     assert db.stale_writes == dict.fromkeys(("fire_by_hand", "fail_by_hand", "cancel", "extend"), 1)
 
 
 async def test_a_wait_is_extended_as_far_as_other_deadlines_let_it(db: Database, scene: Scene) -> None:
-    soon = {"trigger_timeout": NOW + MINUTE}
+    soon: dict[str, Any] = {"trigger_timeout": NOW + MINUTE}
     free, tried, sensed, at_its_end, endless, later = await scene.place(
         [
             deferred(**soon),

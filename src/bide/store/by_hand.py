@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Literal
 
 from msgspec import Struct
 
+from bide.model.states import TaskState
 from bide.store.database import Database
 from bide.store.rows import Changed, columns
 
@@ -25,9 +25,6 @@ class ExtendedWait(Struct, frozen=True):
     until: datetime
 
 
-Ending = Literal["success", "failed", "skipped"]
-
-
 async def fire_by_hand(
     db: Database, who: str, waits: Sequence[SeenWait], event: str | None, why: str = ""
 ) -> list[Changed]:
@@ -43,7 +40,7 @@ async def fail_by_hand(
 
 
 async def cancel(
-    db: Database, who: str, kill_patience: timedelta, waits: Sequence[SeenWait], to_state: Ending, why: str = ""
+    db: Database, who: str, kill_patience: timedelta, waits: Sequence[SeenWait], to_state: TaskState, why: str = ""
 ) -> list[Changed]:
     """They shall wait no longer, and count as done."""
     return await db.verb("cancel", who, waits, kill_patience, *columns(SeenWait, waits), why or None, to_state)
