@@ -1,17 +1,24 @@
 """`bide waits`: who waits for what, and what a person may say about it."""
 
+import asyncio
+import io
 import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
 import yaml
+from rich.console import Console
 
+from bide.cli import wait_lines
+from bide.control import waiting
 from bide.model.retry import RetryPolicy
 from bide.store import holding
 from bide.store.holding import Parked
+from bide.store.waits import WaitFilter, WaitPage
 from tests.cli.person import Person
 from tests.cli.waits import TIMER, TRIGGER, defer, triggerer
+from tests.process.eventually import eventually
 from tests.scheduler.town import Town, dag, task
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -149,3 +156,21 @@ async def test_waits_are_extended_as_far_as_other_deadlines_let_them(
     assert (said.lines, "cannot be extended: execution_timeout." in said.err) == (["Nothing was changed."], True)
     said = await person.says("waits", "extend", str(numbers["other"]), "--until", "2030-01-01T17:00", "-y")
     assert "cannot be extended: it ends later already." in said.err
+
+
+async def test_waits_are_watched_as_they_come_and_go(person: Person, town: Town, numbers: dict[str, int]) -> None:
+    async def look() -> WaitPage:
+        return await waiting.page(town.db, WaitFilter(dag_id="sales"), 0, 100)
+
+    lines, moving = io.StringIO(), io.StringIO()
+    screen = Console(file=moving, force_terminal=True, width=200, height=7)
+    watchers = [
+        asyncio.create_task(wait_lines.watch(look, Console(file=lines, width=200))),
+        asyncio.create_task(wait_lines.watch(look, screen)),
+    ]
+    await eventually(lambda: "a timer" in lines.getvalue() and "and 3 waits more" in moving.getvalue())
+    await person.done("waits", "cancel", "--task", "timer", "-y")
+    await eventually(lambda: "sales run timer waits.TimeTrigger: gone from the list" in lines.getvalue())
+    await eventually(lambda: "and 2 waits more" in moving.getvalue())
+    for watcher in watchers:
+        watcher.cancel()
