@@ -9,6 +9,7 @@ from bide.store import by_hand, deferral, holding, jobs, legs, people, queueing,
 from bide.store.database import Database
 from bide.store.rows import Leg, XCom
 from tests.race.scene import CLAIM, DEAD_TRIGGERER, EPOCH, LEG, TRIGGERER, TURN, VERSION, WORKER, Spot, Subject
+from tests.store.scene import ALWAYS
 
 Said = Callable[[Database, str, Sequence[Subject]], Awaitable[object]]
 
@@ -161,7 +162,7 @@ ABOUT_JOBS: Mapping[str, Said] = {
     "beat": _beat,
     "retire": _retire,
     "suspect": lambda db, who, on: jobs.suspect(db, who),
-    "bury": lambda db, who, on: jobs.bury(db, who, MINUTE),
+    "bury": lambda db, who, on: jobs.bury(db, who, MINUTE, ALWAYS),
 }
 
 _EPOCH_FENCED = {word: said for word, said in ABOUT_TASKS.items() if VERBS[word.partition(":")[0]].fence is Fence.EPOCH}

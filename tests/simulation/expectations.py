@@ -194,14 +194,14 @@ class Expectations:
     def suspect(self) -> list[int]:
         return self._jobs(lambda j: j.holds_lock and j.suspected_at is None and j.id not in self._ledger.locks)
 
-    def bury(self, grace: timedelta) -> list[int]:
-        now = self._ledger.now
-        return self._jobs(
-            lambda job: (
-                job.heartbeat < now - timedelta(seconds=2.1 * job.heartbeat_sec)
-                or (job.suspected_at is not None and job.suspected_at <= now - grace)
-            )
-        )
+    def bury(self, grace: timedelta, watch: Any) -> list[int]:
+        def is_dead(job: Job) -> bool:
+            lease = timedelta(seconds=2.1 * job.heartbeat_sec)
+            silent = job.heartbeat < watch.until - lease
+            lost_its_lock = job.suspected_at is not None and job.suspected_at <= watch.until - grace
+            return watch.until - watch.since >= lease and (silent or lost_its_lock)
+
+        return self._jobs(is_dead)
 
     # The fences.
 

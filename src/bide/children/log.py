@@ -31,14 +31,17 @@ class _ToStandardError(logging.Handler):
             self.handleError(record)
 
 
+_TWICE = (logging.StreamHandler, _ToStandardError)
+"""Whatever else writes to the terminal would write the same lines again; files of the author's own go on."""
+
+
 @contextmanager
 def task_log() -> Iterator[None]:
     """Let everything that is logged meanwhile appear in the task's log, also what libraries say, and only once."""
     root, handler = logging.getLogger(), _ToStandardError()
     handler.setFormatter(_Lines())
     handlers, level = list(root.handlers), root.level
-    # Whatever else writes to the terminal would write the same lines again; files of the author's own go on.
-    root.handlers = [*(each for each in handlers if type(each) is not logging.StreamHandler), handler]
+    root.handlers = [*(each for each in handlers if type(each) not in _TWICE), handler]
     root.setLevel(_LEVEL)
     try:
         yield

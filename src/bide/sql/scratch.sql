@@ -22,6 +22,23 @@ select bide_now() as now
 select r.state as run_state, t.id, t.task_id, t.map_index, t.state, t.try_number
 from dag_run r left join task_instance t on t.dag_run_id = r.id where r.id = $1 order by t.id
 
+-- name: logs_of_run
+-- What the tasks of a run have written, each in all its tries.
+select t.id, c.text from (select id from task_instance where dag_run_id = $1 offset 0) t
+cross join lateral (
+    select string_agg(c.text, '' order by c.try_number, c.number) as text from log_chunk c where c.task_instance_id = t.id
+) c
+where c.text is not null
+
+-- name: values_of_run
+-- What the tasks of a run have returned.
+select t.id, x.value from (select * from task_instance where dag_run_id = $1 offset 0) t
+cross join lateral (
+    select x.value from xcom x
+    where x.dag_id = t.dag_id and x.run_id = t.run_id and x.task_id = t.task_id and x.map_index = t.map_index
+      and x.key = $2 limit 1
+) x
+
 -- name: store_version
 -- A plan becomes the latest version of its DAG, without a file.
 with known as (

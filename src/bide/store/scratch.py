@@ -71,6 +71,16 @@ async def read_clock(db: Database) -> datetime:
     return now
 
 
+async def logs_of_run(db: Database, run_id: int) -> dict[int, str]:
+    """Read what the tasks of a run have written, by task instance."""
+    return {row["id"]: row["text"] for row in await db.rows("logs_of_run", run_id)}
+
+
+async def values_of_run(db: Database, run_id: int, key: str) -> dict[int, str]:
+    """Read what the tasks of a run have left under a key, by task instance."""
+    return {row["id"]: row["value"] for row in await db.rows("values_of_run", run_id, key)}
+
+
 async def store_version(db: Database, plan: DagPlan) -> int:
     """Make a plan the latest version of its DAG."""
     text = encode_plan(plan).decode()

@@ -4,15 +4,15 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from bide.hosting.answers import Answers
+from bide.hosting.exits import OutOfMemory, exit_of, sentence
 from bide.model.framing import FrameError
 from bide.model.messages import Answer, Ended, Gone
 from bide.model.outcome import Failed, Outcome
 from bide.model.questions import Ask
 from bide.store.records import NewRecord
 from bide.store.rows import Leg as LegKey
-from bide.worker.answers import Answers
 from bide.worker.child import Child
-from bide.worker.exits import OutOfMemory, exit_of, sentence
 from bide.worker.hand import Hand
 from bide.worker.leg import Leg
 from bide.worker.outbox import Outbox

@@ -1,17 +1,18 @@
 """One leg on this worker, from the moment it was started until everything about it is said."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from bide.hosting.logs import LegLog
 from bide.model.messages import RunFacts, RunLeg
 from bide.model.outcome import Failed, Outcome, Skipped
 from bide.model.retry import RetryPolicy
+from bide.model.timetable import Interval
 from bide.process.masking import Masker
 from bide.store.legs import Started
 from bide.store.records import NewRecord
 from bide.store.rows import Leg as LegKey
-from bide.worker.logs import LegLog
 
 if TYPE_CHECKING:
     from bide.worker.child import Child
@@ -33,6 +34,22 @@ class Leg:
         self.warm: WarmProcess | None = None
         self.child: Child | None = None
         self.timers: list[asyncio.TimerHandle] = []
+
+    @property
+    def who(self) -> str:
+        """What the history calls the task where its code does something."""
+        return f"task {self.started.dag_id}.{self.started.task_id}"
+
+    @property
+    def logical_date(self) -> datetime | None:
+        """The date that its run stands for."""
+        return self.started.logical_date
+
+    @property
+    def data_interval(self) -> Interval | None:
+        """What its run is about."""
+        start, end = self.started.data_interval_start, self.started.data_interval_end
+        return None if start is None or end is None else Interval(start, end)
 
     def order(self) -> RunLeg:
         """Say to a child what is to be run."""

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from msgspec import Struct
 
 from bide.errors import DatabaseUnavailable
+from bide.hosting.logs import LogWriter
 from bide.model.outcome import Deferred, Failed, Outcome, Rescheduled, Skipped, Succeeded
 from bide.model.retry import Retry, after_failure
 from bide.sealing import Sealer, wait
@@ -22,7 +23,6 @@ from bide.store.records import NewRecord, record_legs
 from bide.store.rows import Changed, XCom
 from bide.store.rows import Leg as LegKey
 from bide.worker.leg import Leg
-from bide.worker.logs import LogWriter
 
 log = logging.getLogger(__name__)
 

@@ -9,6 +9,8 @@ from datetime import timedelta
 
 from bide import keys
 from bide.errors import PlanError
+from bide.hosting.answers import Answers
+from bide.hosting.logs import LogWriter
 from bide.model.outcome import Deferred
 from bide.model.plan import decode_plan
 from bide.model.retry import RetryPolicy
@@ -25,11 +27,9 @@ from bide.store.legs import Started
 from bide.store.records import log_sizes
 from bide.store.rows import Leg as LegKey
 from bide.store.wake import Channel
-from bide.worker.answers import Answers
 from bide.worker.comparison import Comparison
 from bide.worker.desk import Desk
 from bide.worker.leg import Leg
-from bide.worker.logs import LogWriter
 from bide.worker.outbox import MOST_AT_ONCE, Outbox
 from bide.worker.stable import KILLED_WITHIN_SEC, Stable
 from bide.worker.warm import Manner
