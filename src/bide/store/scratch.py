@@ -68,19 +68,29 @@ async def scratch_database(server_url: str) -> AsyncIterator[str]:
 
 async def _made(admin: asyncpg.Connection, make: str, url: str) -> asyncpg.Connection:
     """Make a database and connect to it, after abandoned ones were dropped."""
-    await admin.execute(statement("lock_scratch").text, LOCK)
+    await lock_scratch(admin)
     try:
         for abandoned in await abandoned_databases(admin):
             await admin.execute((await name_database(admin, abandoned))["drop"])
         await admin.execute(make)
         return await asyncpg.connect(url)
     finally:
-        await admin.execute(statement("unlock_scratch").text, LOCK)
+        await unlock_scratch(admin)
 
 
 async def name_database(admin: asyncpg.Connection, name: str) -> asyncpg.Record:
     """Say the words with which a database is made or dropped."""
     return await admin.fetchrow(statement("name_database").text, name)
+
+
+async def lock_scratch(admin: asyncpg.Connection) -> None:
+    """Wait until no other process makes such databases."""
+    await admin.execute(statement("lock_scratch").text, LOCK)
+
+
+async def unlock_scratch(admin: asyncpg.Connection) -> None:
+    """Let another process go on."""
+    await admin.execute(statement("unlock_scratch").text, LOCK)
 
 
 async def abandoned_databases(admin: asyncpg.Connection) -> list[str]:
