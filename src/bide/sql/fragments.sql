@@ -12,6 +12,11 @@
 -- fragment: moment
 moment as materialized (select bide_now() as now)
 
+-- fragment: alive
+-- Whether the process `j` is alive, as far as its heartbeat tells.
+(j.state = 'running' and j.suspected_at is null
+ and j.latest_heartbeat >= bide_now() - 2.1 * j.heartbeat_sec * interval '1 second')
+
 -- fragment: its_task
 -- Locks the task instance that is meant, if it is still in that leg, in the order of `given`. `limit` keeps PostgreSQL
 -- from looking for it by its state, of which the statistics always speak too late.
