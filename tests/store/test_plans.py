@@ -14,7 +14,9 @@ import asyncpg
 from bide.sql import Statement, statement_files, statements
 from bide.store.database import session_settings
 
-EVERY = [found for file in statement_files() if file != "migrations.sql" for found in statements(file).values()]
+# Scratch databases never grow.
+ASIDE = {"migrations.sql", "scratch.sql"}
+EVERY = [found for file in statement_files() if file not in ASIDE for found in statements(file).values()]
 GROWING = {"task_instance", "trigger", "dag_run", "history", "xcom", "callback"}
 SCANS = {"Seq Scan", "Index Scan", "Index Only Scan", "Bitmap Heap Scan"}
 # They read an index from its beginning because they ask for everything, or for the first few, that is in it.

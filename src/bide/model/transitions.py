@@ -29,6 +29,7 @@ class Fence(StrEnum):
     TURN = "turn"  # nobody else has handed out capacity since it was counted
     DEAD_OWNER = "dead owner"  # the process that holds the row is gone
     STATE = "state"  # the state alone: a person's word
+    WAIT = "wait"  # the task still waits for what a person saw it wait for
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,10 @@ TASK_VERBS: tuple[Verb, ...] = (
         "scheduler",
         f"the wait took too long; goes on to `{FAIL_METHOD}`",
     ),
+    Verb("fire_by_hand", _from([S.DEFERRED], S.SCHEDULED, S.SUCCESS), Fence.WAIT, "person", "it shall go on now"),
+    Verb("fail_by_hand", _from([S.DEFERRED], S.SCHEDULED), Fence.WAIT, "person", f"goes on to `{FAIL_METHOD}`"),
+    Verb("extend", _from([S.DEFERRED], S.DEFERRED), Fence.WAIT, "person", "its timeout shall come later"),
+    Verb("cancel", _from([S.DEFERRED], *_MARKS), Fence.WAIT, "person", "it shall wait no longer and count as done"),
     Verb(
         "wake",
         _from([S.UP_FOR_RETRY, S.UP_FOR_RESCHEDULE], S.SCHEDULED),

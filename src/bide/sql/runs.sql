@@ -19,9 +19,10 @@ cross join lateral (
 with {{moment}},
 turned as (update turn set number = number + 1 where number = $2 returning number),
 held as materialized (
-    select r.id, r.state as from_state from dag_run r
-    where r.id = any ($3::bigint[]) and r.state = 'queued' and (select count(*) from turned) = 1
-    order by r.id for update of r
+    select r.id, r.state as from_state from (select distinct unnest($3::bigint[]) as id order by 1) g cross join lateral (
+        select r.id, r.state from dag_run r where r.id = g.id and r.state = 'queued' limit 1 for update
+    ) r
+    where (select count(*) from turned) = 1
 ),
 changed as (
     update dag_run r set

@@ -58,13 +58,13 @@ create table task_instance (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 create index task_instance_run on task_instance (dag_run_id, state);
 create index task_instance_waits on task_instance (waits_for) where waits_for is not null;
-create index task_instance_timeout on task_instance (trigger_timeout)
+create index task_instance_timeout on task_instance (trigger_timeout, id)
     where state = 'deferred' and trigger_timeout is not null;
 create index task_instance_scheduled
     on task_instance (pool, (next_method is null), priority_weight desc, id)
     where state = 'scheduled' and next_method is distinct from '__fail__';
 create index task_instance_failing on task_instance (id) where state = 'scheduled' and next_method = '__fail__';
-create index task_instance_wake on task_instance (wake_at) where wake_at is not null;
+create index task_instance_wake on task_instance (wake_at, id) where wake_at is not null;
 create index task_instance_queued
     on task_instance (queue, (next_method is null), priority_weight desc, id) where state = 'queued';
 create index task_instance_busy on task_instance (pool, dag_run_id, dag_id, task_id)
