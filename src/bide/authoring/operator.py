@@ -64,15 +64,23 @@ class BaseOperator(Node):
         self,
         *,
         trigger: BaseTrigger,
-        method_name: str,
+        method_name: str | None = None,
         kwargs: Mapping[str, Any] | None = None,
         timeout: timedelta | float | None = None,
     ) -> NoReturn:
         """Leave the worker until the trigger yields an event; then a new instance goes on in this method.
 
-        The method is called with the context, with `kwargs`, and with what the event carries as `event`.
+        The method is called with the context, with `kwargs`, and with what the event carries as `event`. Without a
+        name that is `execute` again.
         """
         deferring.defer(trigger, method_name, kwargs, timeout)
+
+    def resume_execution(self, next_method: str, next_kwargs: Mapping[str, Any], context: Context) -> Any:
+        """Go on after a wait: in the method that the task has named when it deferred."""
+        method = getattr(self, next_method, None)
+        if method is None:
+            raise TaskFailed(f"{type(self).__name__} has no method {next_method!r} to go on in.")
+        return method(context, **next_kwargs)
 
     def prepare_template(self) -> None:
         """Change arguments after the files of templates have been read, and before anything is rendered."""

@@ -102,6 +102,11 @@ class BaseTrigger:
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return the path of the class and the arguments to make it again. By default, attributes named like them."""
         kind = type(self)
+        if "<locals>" in kind.__qualname__:
+            raise TaskError(
+                f"{kind.__name__} is a class within a function, so nobody else can find it: write it outside of all "
+                "functions, in the DAG file or in a module."
+            )
         arguments = [name for name, each in inspect.signature(kind).parameters.items() if each.kind not in _STARRED]
         for name in arguments:
             if not hasattr(self, name):
