@@ -112,11 +112,11 @@ class Scheduler(Actor):
         found = await views.candidates(self.world.db, room.open_pools, 8 if self.world.chaos else MANY)
         starts = [row for row in found if self._starts_waiting(row)]
         if starts and self.rng.random() < 0.5:
-            admitted = self.some([row for row in starts if room.admit([row])])
-            if admitted:
-                self.room.append(("defer_at_start", turn, await self._waits_at_start(admitted)))
-        elif legs := room.admit([row for row in found if not self._starts_waiting(row)]):
-            self.room.append(("enqueue", turn, self.some(legs, 8)))
+            starting = self.some([row for row in starts if room.admit([row])])
+            if starting:
+                self.room.append(("defer_at_start", turn, await self._waits_at_start(starting)))
+        elif admitted := room.admit([row for row in found if not self._starts_waiting(row)]):
+            self.room.append(("enqueue", turn, self.some([Leg(row.id, row.leg) for row in admitted], 8)))
 
     def _barred(self) -> list[Leg]:
         """Legs that an on_kill stands in the way of."""

@@ -142,11 +142,14 @@ class BaseTrigger:
 _STARRED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-@dataclass(frozen=True)
+@dataclass
 class StartTriggerArgs:
-    """How a task begins in its trigger, with `start_from_trigger`: no worker is used for that."""
+    """How a task begins in its trigger, with `start_from_trigger`: no worker is used for that.
 
-    trigger_cls: str
+    The trigger is given as a class or as the path of one. Its arguments may hold templates and results of other tasks.
+    """
+
+    trigger_cls: str | type[BaseTrigger]
     next_method: str | None = None
     trigger_kwargs: dict[str, Any] | None = None
     next_kwargs: dict[str, Any] | None = None

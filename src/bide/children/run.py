@@ -14,6 +14,7 @@ from bide.authoring.node import Node
 from bide.authoring.operator import BaseOperator
 from bide.authoring.plan import CALLBACKS
 from bide.authoring.port import Port, answering
+from bide.authoring.starting import start_in_trigger
 from bide.authoring.traces import told, trace_of
 from bide.authoring.values import VALUES
 from bide.children.context import build_context, params_of
@@ -88,6 +89,8 @@ def go(task: BaseOperator, order: RunLeg, context: Context) -> Any:
     context["event"] = given.get("event")
     if order.next_method is None or order.next_method == AGAIN:
         task.pre_execute(context)
+    if order.next_method is None and task.start_from_trigger:
+        start_in_trigger(task, context)
     if order.next_method is None:
         returned = task.execute(context)
     else:

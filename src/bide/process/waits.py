@@ -1,0 +1,27 @@
+"""From a wait as it is asked for to the wait as it is stored: sealed for its own row."""
+
+from bide.model.wait import Wait
+from bide.sealing import Sealer, wait
+from bide.store.deferral import NewWait
+from bide.store.rows import Leg
+
+
+def as_stored(asked: Wait, leg: Leg, number: int, sealer: Sealer) -> NewWait:
+    """Seal the arguments with the number of the wait: they open in this row only, and for this class path."""
+    return NewWait(
+        id=leg.id,
+        leg=leg.leg,
+        trigger_id=number,
+        classpath=asked.classpath,
+        kwargs=sealer.seal(asked.kwargs, wait(number, asked.classpath)),
+        next_method=asked.next_method,
+        next_kwargs=asked.next_kwargs,
+        timeout=asked.timeout,
+        due_at=asked.due_at,
+        due_in=asked.due_in,
+        event=asked.event,
+        ends=asked.ends,
+        shared_key=asked.shared_key,
+        on_kill=asked.on_kill,
+        queue=asked.queue,
+    )
