@@ -8,6 +8,7 @@ from bide.cli import first_dag
 from bide.cli.db import migrate_at, place
 from bide.cli.serve import say, serve
 from bide.dagprocessor.service import DagProcessor
+from bide.process.program import Ground, Service
 from bide.scheduler.service import SchedulerService
 from bide.settings import load
 from bide.store.wake import Channel
@@ -28,6 +29,9 @@ def up(context: typer.Context) -> None:
         if made:
             say.print(f"There was no DAG yet, so {made} was written for you.")
         say.print(f"Bide is up. Your DAG files are in {settings.core.dags_dir}; `bide status` shows what goes on.")
-        serve(
-            settings, database, CHANNELS, lambda on: (DagProcessor(on), SchedulerService(on), Worker(on), Triggerer(on))
-        )
+        serve(settings, database, CHANNELS, every_service)
+
+
+def every_service(on: Ground) -> tuple[Service, ...]:
+    """Make one of each."""
+    return DagProcessor(on), SchedulerService(on), Worker(on), Triggerer(on)

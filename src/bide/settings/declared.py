@@ -211,12 +211,8 @@ class Triggerer(Section, frozen=True):
     hold_limit_sec: Annotated[
         float, limited("Seconds that a trigger may hold its event loop; after three times it is failed.", 0.05, 60)
     ] = 0.5
-    stuck_sec: Annotated[float, limited("Seconds after which its process is killed if it still does.", 0.1, 3600)] = (
-        30.0
-    )
-    kill_deadline_sec: Annotated[
-        float, limited("Seconds that a trigger's `on_kill` may take to stop its outside work.", 0.1, 3600)
-    ] = 30.0
+    stuck_sec: Annotated[float, limited("Seconds after which its process is killed then.", 0.1, 3600)] = 30.0
+    kill_deadline_sec: Annotated[float, limited("Seconds that an `on_kill` of a trigger may take.", 0.1, 3600)] = 30.0
 
 
 class Operators(Section, frozen=True):

@@ -1,4 +1,4 @@
-"""What the database says that this triggerer holds, as far as it was told: by parts, so that few have to be compared."""
+"""What the database says that this triggerer holds, as far as it was told: by parts, so that few are compared."""
 
 from collections.abc import Collection, Iterator, Mapping
 

@@ -8,6 +8,8 @@ write where it is, whatever it is doing. Then all others that it has run elsewhe
 import asyncio
 import logging
 import time
+from collections.abc import Coroutine
+from typing import Any
 
 from bide.triggerer.held import Held
 from bide.triggerer.holdings import Holdings
@@ -65,7 +67,7 @@ class Watch:
             self._seen[runner] = number
             self._begin(self._name(runner, number, held_sec))
 
-    def _begin(self, act: "asyncio.Coroutine[object, object, None]") -> None:
+    def _begin(self, act: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(act)
         self._naming.add(task)
         task.add_done_callback(self._naming.discard)
