@@ -140,20 +140,34 @@ class Post:
 
         await eventually(there, 20)
 
-    async def held(self, number: int = 0) -> dict[int, int]:
+    async def held(self) -> dict[int, int]:
         """Count the waits that each triggerer holds."""
         rows = await self.connection.fetch(
             "select triggerer_id, count(*) from trigger where triggerer_id is not null group by 1"
         )
         return {row[0]: row[1] for row in rows}
 
-    async def is_held(self, number: int, of: int = 1) -> None:
-        """Wait until all waits are held."""
+    async def are_held(self, number: int) -> None:
+        """Wait until so many waits are held."""
 
         async def there() -> bool:
-            return sum((await self.held()).values()) == of
+            return sum((await self.held()).values()) == number
 
         await eventually(there, 20)
+
+    @property
+    def leaving(self) -> dict[str, str]:
+        """Arguments of a trigger that keeps a diary, and waits until `go`."""
+        return {"diary": str(self.folder / "diary"), "until": str(self.folder / "go")}
+
+    def diary(self) -> list[str]:
+        """Read what such triggers have written."""
+        path = self.folder / "diary"
+        return path.read_text().split("\n")[:-1] if path.exists() else []
+
+    def go(self) -> None:
+        """Let them yield their events."""
+        (self.folder / "go").touch()
 
     async def clear(self, number: int) -> None:
         """Clear a task, as a person does."""
