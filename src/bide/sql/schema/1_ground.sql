@@ -41,13 +41,6 @@ create function element_count(value json) returns integer language sql immutable
     end
 $$;
 
--- The texts of a JSON list; none for anything else.
-create function texts(list json) returns text[] language sql immutable parallel safe as $$
-    select case when json_typeof(list) = 'array'
-                then array(select e.value #>> '{}' from json_array_elements(list) with ordinality e order by e.ordinality)
-                else '{}' end
-$$;
-
 -- Processes ------------------------------------------------------------------------------------------------
 
 create table job (

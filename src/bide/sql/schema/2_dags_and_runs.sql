@@ -40,7 +40,7 @@ create table dag_version (
     fileloc text not null default '',
     fingerprint text not null default '',
     -- Which ends of its runs somebody wants to be called for: success, failure.
-    callbacks text[] not null generated always as (texts(plan -> 'callbacks')) stored,
+    callbacks text[] not null default '{}',
     created_at timestamptz not null,
     unique (dag_id, number)
 );
