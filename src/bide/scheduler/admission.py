@@ -70,7 +70,7 @@ class Admission:
     async def _defer_at_start(self, turn: int, starts: Sequence[tuple[Candidate, Wait]]) -> int:
         numbers = await deferral.reserve_trigger_ids(self._db, len(starts))
         waits = [
-            as_stored(wait, Leg(one.id, one.leg), number, self._sealer)
+            as_stored(wait, Leg(one.id, one.leg), one.dag_version_id, number, self._sealer)
             for (one, wait), number in zip(starts, numbers, strict=True)
         ]
         return len(await deferral.defer_at_start(self._db, self._who, turn, waits))

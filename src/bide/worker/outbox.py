@@ -169,7 +169,7 @@ class Outbox:
     async def _defer(self, items: Sequence[Said]) -> list[Changed]:
         numbers = await deferral.reserve_trigger_ids(self._db, len(items))
         waits = [
-            as_stored(_asked(said), said.leg.key, number, self._sealer)
+            as_stored(_asked(said), said.leg.key, said.leg.started.dag_version_id, number, self._sealer)
             for said, number in zip(items, numbers, strict=True)
         ]
         return await deferral.defer(self._db, self.who, waits)
