@@ -174,7 +174,7 @@ class Scheduler(Actor):
     async def look_at_failing(self) -> None:
         for row in await views.failing(self.world.db, MANY):
             task = self.world.shape(row.dag_run_id).tasks[row.task_id]
-            if task.soft_fail and json.loads(row.next_kwargs)["reason"] == SENSOR_TIMEOUT:
+            if task.soft_fail and json.loads(row.next_kwargs).get("reason") == SENSOR_TIMEOUT:
                 self.finishing_softly[row.id] = SkippedLeg(row.id, row.leg, "its time was up", "scheduled")
                 continue
             policy = task.retry
