@@ -9,8 +9,7 @@ import asyncpg
 import pytest
 
 from tests.conftest import Server, database_url, fresh
-from tests.process.eventually import eventually
-from tests.system.site import PATIENCE_SEC, Site, site
+from tests.system.site import Site, read_dags, site
 
 
 @pytest.fixture(scope="session")
@@ -22,22 +21,12 @@ def knowing(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 async def make_template(server: Server, name: str, folder: Path) -> None:
-    """Let a DAG processor read the DAGs into a database, and forget that it did."""
+    """Make a database that knows the DAGs."""
     admin = await asyncpg.connect(server.url)
     await admin.execute(f"create database {name}")
     await admin.close()
     async with site(database_url(server.url, name), folder) as here:
-        assert await here.start("db", "migrate").ended() == 0
-        processor = here.start("dag-processor")
-
-        async def has_read() -> bool:
-            assert processor.is_alive, processor.log.read_text()
-            return bool(await here.hand.fetchval("select count(*) = 3 from dag"))
-
-        await eventually(has_read, PATIENCE_SEC)
-        processor.process.terminate()
-        assert await processor.ended() == 0
-        await here.hand.execute("truncate job, history restart identity")
+        await read_dags(here)
 
 
 @pytest.fixture

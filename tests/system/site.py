@@ -24,6 +24,7 @@ DAGS = Path(__file__).with_name("dags")
 KEY = generate_key()
 MARK = "TESTED_SITE"
 """A name in the environment of every process of a site, also of those that tasks have begun."""
+QUEUES = tuple("abcdefghij")
 PATIENCE_SEC = 60
 """Machines that run tests may be busy. What must be quick is measured, not waited for."""
 HEARTBEAT_SEC = 0.5
@@ -176,7 +177,7 @@ class Site:
     def notes(self) -> list[tuple[str, ...]]:
         """Return what tasks have written down: what, DAG, run, task, map index, try, pid."""
         file = self.folder / "notes"
-        return [tuple(line.split()) for line in file.read_text().splitlines()] if file.exists() else []
+        return [tuple(line.split("\t")) for line in file.read_text().splitlines()] if file.exists() else []
 
     async def noted(self, word: str, task_id: str) -> int:
         """Wait until a task has written this down, and return the pid of its latest process."""
@@ -190,6 +191,11 @@ class Site:
     def left_over(self) -> set[int]:
         """Return the processes of this site beside the services: those of tasks and all that they have begun."""
         return marked(f"{MARK}={self.folder}") - {service.pid for service in self.services}
+
+    async def reconnect(self) -> None:
+        """Come back after the server has gone away."""
+        self.hand.terminate()
+        self.hand = await asyncpg.connect(self.url)
 
     async def close(self) -> None:
         """Let nothing be left of it."""
@@ -207,6 +213,21 @@ def die_with_us() -> None:
     kernel.die_with_parent(signal.SIGKILL)
 
 
+async def read_dags(here: Site) -> None:
+    """Let a DAG processor read the DAGs into a new database, and forget that it did."""
+    assert await here.start("db", "migrate").ended() == 0
+    processor = here.start("dag-processor")
+
+    async def has_read() -> bool:
+        assert processor.is_alive, processor.log.read_text()
+        return bool(await here.hand.fetchval("select count(*) = 3 from dag"))
+
+    await eventually(has_read, PATIENCE_SEC)
+    processor.send(signal.SIGTERM)
+    assert await processor.ended() == 0
+    await here.hand.execute("truncate job, history restart identity")
+
+
 @asynccontextmanager
 async def site(url: str, folder: Path) -> AsyncIterator[Site]:
     """A site on a database that knows the DAGs, until the block ends."""
@@ -217,4 +238,4 @@ async def site(url: str, folder: Path) -> AsyncIterator[Site]:
             yield made
         finally:
             await made.close()
-            await hand.close()
+            made.hand.terminate()

@@ -2,9 +2,10 @@
 
 import signal
 from datetime import timedelta
+from functools import partial
 
 from tests.process.eventually import eventually
-from tests.system.site import PATIENCE_SEC, Service, Site
+from tests.system.site import PATIENCE_SEC, QUEUES, Service, Site
 from tests.system.verdict import check_all
 from tests.worker.processes import all_gone, parent_of
 
@@ -41,12 +42,12 @@ async def test_whenever_a_worker_dies_its_leg_ends_as_it_should_and_nothing_is_l
         warm = parent_of(child)
         workers[queue].send(number)
         assert await workers[queue].ended() == -signal.SIGKILL
-        await eventually(lambda pids=(child, warm): all_gone(*pids))
+        await eventually(partial(all_gone, child, warm))
     for worker in workers.values():
         assert await worker.ended() == -signal.SIGKILL
     await eventually(lambda: not here.left_over())
     (here.folder / "go").touch()
-    here.start("worker", worker__queues=",".join((*DEATHS, "j")))
+    here.start("worker", worker__queues=",".join(QUEUES))
     await here.all_end()
     stories = {queue: tuple((await here.story("run", queue))[1:]) for queue in DEATHS}
     assert stories == {queue: told for queue, (_, _, told) in DEATHS.items()}

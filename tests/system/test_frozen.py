@@ -1,9 +1,10 @@
 """Services stand still beyond their leases and wake up as stale owners: they do no harm, and begin anew."""
 
 import signal
+from functools import partial
 
 from tests.process.eventually import eventually
-from tests.system.site import PATIENCE_SEC, Service, Site
+from tests.system.site import PATIENCE_SEC, QUEUES, Service, Site
 from tests.system.verdict import check_all
 
 STALE = ("ready:before", "enqueue:before", "conclude:before")
@@ -25,7 +26,7 @@ async def given_up(here: Site, *services: Service) -> None:
 async def registered_anew(here: Site, *services: Service) -> None:
     """Wait until these are at work under another number than at first."""
     for service in services:
-        await eventually(lambda one=service: one.said("was given up by the others"), PATIENCE_SEC)
+        await eventually(partial(service.said, "was given up by the others"), PATIENCE_SEC)
     await here.registered(*services)
 
 
@@ -39,7 +40,7 @@ async def test_a_worker_that_was_frozen_is_refused_and_registers_anew(here: Site
     (here.folder / "go").touch()
     await here.noted("end", "a")
     await given_up(here, frozen)
-    other = here.start("worker", worker__queues=",".join("abcdefghij"))
+    other = here.start("worker", worker__queues=",".join(QUEUES))
     await here.all_end()
     frozen.send(signal.SIGCONT)
     await registered_anew(here, frozen)
@@ -50,7 +51,7 @@ async def test_a_worker_that_was_frozen_is_refused_and_registers_anew(here: Site
     story = await here.story("run", "a")
     assert story[1:4] == ["enqueue 1", "start 1", "rescue 2"]
     assert story[-2:] == ["start 3", "succeed 3"]
-    here.start("worker", worker__queues=",".join("bcdefghij"))
+    here.start("worker", worker__queues=",".join(QUEUES[1:]))
     await here.all_end()
     assert (await here.story("again", "a"))[-1] == "succeed 1"
     await check_all(here.hand, here.notes())

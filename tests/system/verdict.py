@@ -34,8 +34,9 @@ async def check_notes(hand: Any, notes: Iterable[tuple[str, ...]]) -> None:
     """A leg runs at most once, and a task that wrote nothing down has not succeeded."""
     begun: Counter[tuple[str, ...]] = Counter()
     ended: Counter[tuple[str, ...]] = Counter()
-    for word, *place, _try, _pid in notes:
-        (ended if word == "end" else begun)[tuple(place)] += word in ("begin", "end")
+    for word, dag_id, run_id, task_id, map_index, _try, _pid in notes:
+        place = (dag_id, run_id, task_id, map_index)
+        (ended if word == "end" else begun)[place] += word in ("begin", "end")
     rows = await hand.fetch(
         "select t.dag_id, t.run_id, t.task_id, t.map_index::text, t.state, t.operator,"
         " (select count(*) from history h where h.task_instance_id = t.id and h.verb = 'start') as starts,"

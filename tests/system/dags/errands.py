@@ -20,9 +20,9 @@ def note(word: str) -> Path:
     context = get_current_context()
     ti, conf = context["ti"], context["dag_run"].conf
     folder = Path(conf["folder"])
-    line = f"{word} {ti.dag_id} {ti.run_id} {ti.task_id} {ti.map_index} {ti.try_number} {os.getpid()}\n"
+    line = "\t".join(map(str, (word, ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.try_number, os.getpid())))
     with open(folder / "notes", "a") as notes:
-        notes.write(line)
+        notes.write(f"{line}\n")
     return folder
 
 
@@ -99,7 +99,7 @@ with DAG(
 with DAG("queues", schedule=None, max_active_tasks=100, max_active_runs=100, default_args=AGAIN):
 
     @task
-    def errand() -> str:
+    def errand() -> None:
         context = get_current_context()
         folder, what = note("begin"), context["dag_run"].conf["do"].get(context["ti"].task_id, "end")
         if what == "raise" and first_try():
@@ -109,7 +109,6 @@ with DAG("queues", schedule=None, max_active_tasks=100, max_active_runs=100, def
         if what == "look" and not looked_before():
             raise TaskRescheduled(datetime.now(UTC) + timedelta(seconds=0.1))
         note("end")
-        return what
 
     for name in QUEUES:
         errand.override(task_id=name, queue=name)()
