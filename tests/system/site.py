@@ -1,11 +1,13 @@
 """Services as a person starts them: `bide scheduler`, `bide worker` and the others, each a process of its own."""
 
+import asyncio
 import json
 import signal
 import subprocess
+import time
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -192,6 +194,20 @@ class Site:
         """Return the processes of this site beside the services: those of tasks and all that they have begun."""
         return marked(f"{MARK}={self.folder}") - {service.pid for service in self.services}
 
+    async def ask(self, query: str) -> Sequence[Any]:
+        """Ask the database, whatever happens to it meanwhile."""
+        deadline = time.monotonic() + PATIENCE_SEC
+        while True:
+            try:
+                rows: Sequence[Any] = await self.hand.fetch(query)
+                return rows
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
+                if time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(0.1)
+            with suppress(OSError, asyncpg.PostgresError):
+                await self.reconnect()
+
     async def reconnect(self) -> None:
         """Come back after the server has gone away."""
         self.hand.terminate()
@@ -226,6 +242,7 @@ async def read_dags(here: Site) -> None:
     processor.send(signal.SIGTERM)
     assert await processor.ended() == 0
     await here.hand.execute("truncate job, history restart identity")
+    await here.hand.execute("insert into pool (name, slots) values ('narrow', 2)")
 
 
 @asynccontextmanager

@@ -48,7 +48,7 @@ def looked_before() -> bool:
     return False
 
 
-with DAG("errand", schedule=None, max_active_runs=100, default_args=AGAIN):
+with DAG("errand", schedule=None, max_active_runs=4, max_active_tasks=5, default_args=AGAIN):
 
     @task
     def work(number: int = 0) -> int:
@@ -75,11 +75,11 @@ with DAG("errand", schedule=None, max_active_runs=100, default_args=AGAIN):
             raise RuntimeError("not this time")
         note("end")
 
-    begin = work.override(task_id="begin")()
+    begin = work.override(task_id="begin", max_active_tis_per_dag=2)()
     left = work.override(task_id="left")()
     join = EmptyOperator(task_id="join", trigger_rule="none_failed_min_one_success")
     begin >> choose() >> [left, EmptyOperator(task_id="right")] >> join
-    each = work.override(task_id="each").expand(number=numbers())
+    each = work.override(task_id="each", pool="narrow").expand(number=numbers())
     look = PythonSensor(task_id="look", python_callable=looked_before, mode="reschedule", poke_interval=0.2)
     begin >> [each, flaky(), look] >> join
     join >> work.override(task_id="last")()
