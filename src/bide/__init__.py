@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         CronTriggerTimetable,
         DagRunState,
         DeltaDataIntervalTimetable,
+        DeltaTriggerTimetable,
         Label,
         Param,
         ParamsDict,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         literal,
         macros,
         task_group,
+        utcnow,
     )
     from bide.taskflow import task
 
@@ -67,6 +69,7 @@ __all__ = [
     "CronTriggerTimetable",
     "DagRunState",
     "DeltaDataIntervalTimetable",
+    "DeltaTriggerTimetable",
     "Label",
     "Param",
     "ParamsDict",
@@ -94,6 +97,7 @@ __all__ = [
     "macros",
     "task",
     "task_group",
+    "utcnow",
 ]
 
 _NOT_YET = {
@@ -103,7 +107,7 @@ _NOT_YET = {
         "launch the other DAG with a TriggerDagRunOperator",
     ),
     **dict.fromkeys(
-        ("DeltaTriggerTimetable", "EventsTimetable", "MultipleCronTriggerTimetable"),
+        ("EventsTimetable", "MultipleCronTriggerTimetable"),
         "write the schedule as a cron line or a timedelta",
     ),
     "BaseNotifier": "write a function and give it as a callback",

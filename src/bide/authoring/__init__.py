@@ -5,7 +5,7 @@ from bide.authoring.arguments import OperatorArguments, TaskArguments
 from bide.authoring.asset import Asset
 from bide.authoring.branching import BaseBranchOperator, follow
 from bide.authoring.calling import call_with_context
-from bide.authoring.clock import rest
+from bide.authoring.clock import rest, utcnow
 from bide.authoring.connection import BaseHook, Connection
 from bide.authoring.context import Context, get_current_context
 from bide.authoring.dag import DAG
@@ -21,7 +21,12 @@ from bide.authoring.params import Param, ParamsDict
 from bide.authoring.place import mistake, near
 from bide.authoring.reference import literal
 from bide.authoring.relations import Label, chain, chain_linear, cross_downstream
-from bide.authoring.schedule import CronDataIntervalTimetable, CronTriggerTimetable, DeltaDataIntervalTimetable
+from bide.authoring.schedule import (
+    CronDataIntervalTimetable,
+    CronTriggerTimetable,
+    DeltaDataIntervalTimetable,
+    DeltaTriggerTimetable,
+)
 from bide.authoring.sensor import BaseSensorOperator, PokeReturnValue, SensorArguments
 from bide.authoring.shell import Shell, environment
 from bide.authoring.trigger import (
@@ -55,6 +60,7 @@ __all__ = [
     "DagRun",
     "DagRunState",
     "DeltaDataIntervalTimetable",
+    "DeltaTriggerTimetable",
     "Label",
     "MappedOperator",
     "OperatorArguments",
@@ -100,4 +106,5 @@ __all__ = [
     "run_state",
     "task_group",
     "task_ids",
+    "utcnow",
 ]
