@@ -98,5 +98,7 @@ class Monkey:
 
     async def _restart(self, how: signal.Signals, away_sec: float) -> None:
         self._switch.off(how)
-        await asyncio.sleep(away_sec)
-        self._switch.on()
+        try:
+            await asyncio.sleep(away_sec)
+        finally:
+            self._switch.on()
