@@ -32,6 +32,7 @@ class Commands(LazyGroup):
             "dags": "Look at DAGs, launch runs of them, pause them.",
             "runs": "Look at runs, watch them, clear and mark them.",
             "tasks": "Look at tasks and their logs, clear and mark them.",
+            "why": "Say why a task is where it is, and what will move it.",
             "waits": "Look at what tasks wait for, and fire, fail, extend or cancel waits.",
             "pools": "Limit how many tasks run at the same time.",
             "variables": "Keep values that tasks read; they are stored encrypted.",
