@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         literal,
         macros,
         task_group,
+        utcnow,
     )
     from bide.taskflow import task
 
@@ -94,6 +95,7 @@ __all__ = [
     "macros",
     "task",
     "task_group",
+    "utcnow",
 ]
 
 _NOT_YET = {

@@ -5,7 +5,7 @@ from bide.authoring.arguments import OperatorArguments, TaskArguments
 from bide.authoring.asset import Asset
 from bide.authoring.branching import BaseBranchOperator, follow
 from bide.authoring.calling import call_with_context
-from bide.authoring.clock import rest
+from bide.authoring.clock import rest, utcnow
 from bide.authoring.connection import BaseHook, Connection
 from bide.authoring.context import Context, get_current_context
 from bide.authoring.dag import DAG
@@ -100,4 +100,5 @@ __all__ = [
     "run_state",
     "task_group",
     "task_ids",
+    "utcnow",
 ]

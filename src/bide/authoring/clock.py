@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from threading import Event
 from time import monotonic
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """Tells seconds that only their differences mean something of, and lets them pass."""
+    """Tells the time, and lets it pass."""
 
     def now(self) -> float:
-        """Return the seconds."""
+        """Return seconds, of which only differences mean something."""
+
+    def utcnow(self) -> datetime:
+        """Return the date."""
 
     def rest(self, seconds: float) -> None:
         """Let some pass."""
@@ -22,6 +26,9 @@ class Clock(Protocol):
 class _Machine:
     def now(self) -> float:
         return monotonic()
+
+    def utcnow(self) -> datetime:
+        return datetime.now(UTC)
 
     def rest(self, seconds: float) -> None:
         Event().wait(seconds)
@@ -43,6 +50,11 @@ def kept_by(clock: Clock) -> Iterator[None]:
 def now() -> float:
     """Return seconds, of which only differences mean something."""
     return _kept[-1].now()
+
+
+def utcnow() -> datetime:
+    """Return the date, in UTC: by the clock of this machine, or in a test by that of its engine."""
+    return _kept[-1].utcnow()
 
 
 def rest(seconds: float) -> None:

@@ -70,6 +70,17 @@ class Timer:
     event: TriggerEvent
 
 
+@dataclass(frozen=True)
+class WaitingTask:
+    """A task that waits for a trigger."""
+
+    dag_id: str
+    run_id: str
+    task_id: str
+    map_index: int = -1
+    try_number: int = 1
+
+
 class BaseTrigger:
     """Waits for one thing. A class of your own says in `run` how it notices, without ever blocking.
 
@@ -82,7 +93,7 @@ class BaseTrigger:
 
     # Set for `run`, `cleanup` and `on_kill`: the number of the wait, and a task that waits for it.
     trigger_id: int | None = None
-    task_instance: Any = None
+    task_instance: WaitingTask | None = None
 
     def __init__(self, **kwargs: Any) -> None:
         for name, value in kwargs.items():

@@ -70,11 +70,12 @@ async def drive(trigger: BaseTrigger, say: Callable[[WaitOver], object]) -> None
     try:
         try:
             events = trigger.run()
-            over = _worded(await _first(trigger, events))
+            over = worded(await _first(trigger, events))
         except BaseException as error:
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise
             over = crash_of(error)
+            _note(trigger, over)
         say(over)
     finally:
         await _tidy_up(trigger, events)
@@ -86,6 +87,11 @@ def crash_of(error: BaseException) -> WaitOver:
         return Ends("skipped", reason=str(error))
     sentence = str(error) if isinstance(error, TaskError | BideError) and str(error) else told(error)
     return Crashes(sentence, trace_of(error), retryable=not isinstance(error, _FINAL))
+
+
+def _note(trigger: BaseTrigger, over: WaitOver) -> None:
+    if isinstance(over, Crashes):
+        trigger.log.error("The trigger has failed:\n%s", over.traceback or over.error)
 
 
 async def _first(trigger: BaseTrigger, events: Any) -> TriggerEvent:
@@ -102,7 +108,13 @@ async def _first(trigger: BaseTrigger, events: Any) -> TriggerEvent:
     return event
 
 
-def _worded(event: TriggerEvent) -> WaitOver:
+def as_event(given: Any) -> TriggerEvent:
+    """Take an event as it is, and anything else for the payload of one."""
+    return given if isinstance(given, TriggerEvent) else TriggerEvent(given)
+
+
+def worded(event: TriggerEvent) -> WaitOver:
+    """Tell how a wait ends whose trigger has yielded this."""
     if not isinstance(event, TaskEndEvent):
         return Fires(VALUES.encode(event.payload, "payload of the event"))
     xcoms = {key: VALUES.encode(value, f"xcoms[{key!r}]") for key, value in event.xcoms.items()}

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 _LEVEL = logging.INFO
 
 
-class _Lines(logging.Formatter):
+class LogLines(logging.Formatter):
     """Time, level and message; a message of several lines stays together."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -39,7 +39,7 @@ _TWICE = (logging.StreamHandler, _ToStandardError)
 def task_log() -> Iterator[None]:
     """Let everything that is logged meanwhile appear in the task's log, also what libraries say, and only once."""
     root, handler = logging.getLogger(), _ToStandardError()
-    handler.setFormatter(_Lines())
+    handler.setFormatter(LogLines())
     handlers, level = list(root.handlers), root.level
     root.handlers = [*(each for each in handlers if type(each) not in _TWICE), handler]
     root.setLevel(_LEVEL)

@@ -11,8 +11,8 @@ Three conversations:
 * a worker sends `LoadFile` to a warm process and gets `Loaded` or `NotLoaded`, then `Fork` for each child that it
   wants, with the child's ends of a socket and a log pipe attached; it hears `Forked`, and `Gone` when the child has
   ended, by itself or after `Stop` or `Kill`;
-* a worker sends `RunLeg` to a child, answers its questions (`Ask`) with `Answer`, and gets `Ended`. A child takes as
-  many legs, one after the other, as it was forked for.
+* a worker sends `RunLeg` or `RunCallback` to a child, answers its questions (`Ask`) with `Answer`, and gets `Ended`. A
+  child takes as many, one after the other, as it was forked for.
 """
 
 from datetime import datetime, timedelta
@@ -21,7 +21,7 @@ from typing import Any
 from msgspec import Struct
 
 from bide.model.outcome import Outcome
-from bide.model.plan import DagPlan
+from bide.model.plan import Callback, DagPlan
 from bide.model.questions import Ask
 
 # Parsing a file. --------------------------------------------------------------------------------------------
@@ -155,6 +155,24 @@ class RunLeg(Struct, frozen=True, kw_only=True, tag=True):
     sensor_time_left: timedelta | None = None
 
 
+class RunCallback(Struct, frozen=True, kw_only=True, tag=True):
+    """Call what the author wants to be called after this try; `of_run` tells that it is the DAG's own, after the run.
+
+    The child says `Ended` as for a leg: nothing was left if it succeeded.
+    """
+
+    kind: Callback
+    leg: RunLeg
+    of_run: bool = False
+    reason: str | None = None
+    time_left: timedelta | None = None
+
+    @property
+    def run(self) -> RunFacts:
+        """The run that it is about."""
+        return self.leg.run
+
+
 class Ended(Struct, frozen=True, tag=True):
     """The leg is over. After this the child says nothing more about it.
 
@@ -175,5 +193,5 @@ class Answer(Struct, frozen=True, tag=True):
     refused: str | None = None
 
 
-ToChild = RunLeg | Answer
+ToChild = RunLeg | RunCallback | Answer
 FromChild = Ended | Ask

@@ -31,3 +31,11 @@ class Crashes(Struct, frozen=True, tag="crashes"):
 
 
 WaitOver = Fires | Ends | Crashes
+
+TRIGGER_FAILED = "trigger_failed"
+FAILED_FOR_GOOD = "trigger_failed_for_good"
+SENSOR_TIMEOUT = "sensor_timeout"
+"""Reasons that stand beside the error of a `__fail__` leg, among those of `lapse`."""
+
+NEVER_AGAIN = frozenset({SENSOR_TIMEOUT, FAILED_FOR_GOOD})
+"""Reasons after which another try is of no use."""

@@ -194,7 +194,7 @@ due as materialized (
         where t.waits_for = w.id and w.due_at <= coalesce(t.trigger_timeout, w.due_at) offset 0
     ) t
     where w.due_at <= (select now from moment)
-    order by w.due_at limit $2
+    order by w.due_at, w.id limit $2
 ),
 held as materialized (
     select d.id, t.state as from_state, d.trigger_id, d.event, d.ends, null as why
@@ -223,7 +223,7 @@ due as materialized (
     select t.id from task_instance t
     where t.state = 'deferred' and t.trigger_timeout <= (select now from moment)
       and not exists (select from trigger w where w.id = t.waits_for and w.due_at <= t.trigger_timeout offset 0)
-    order by t.trigger_timeout limit $3
+    order by t.trigger_timeout, t.id limit $3
 ),
 held as materialized (
     select t.id, t.state as from_state, t.waits_for, 'timed_out' as reason,

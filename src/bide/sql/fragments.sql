@@ -24,6 +24,11 @@ cross join lateral (
     select t.* from task_instance t where t.id = g.id and g.leg = t.leg limit 1 for update
 ) t
 
+-- fragment: its_running_run
+-- The run that is meant, if it is running. Alone its number is looked up: older servers of PostgreSQL look several up
+-- by reading all running runs, where there are few of them on the day on which the plan is made.
+cross join lateral (select r.* from dag_run r where r.id = given.id and r.state = 'running' limit 1) r
+
 -- fragment: due_tasks
 -- Locks the task instances that the statement has found `due`, but for those that somebody else has locked. What made
 -- them due is asked again after this, since it may have changed before the lock.
@@ -95,11 +100,13 @@ not exists (select from kill k where k.trigger_id = t.trigger_id offset 0)
 -- Locks the runs for as long as the statement takes, so that nobody opens a new epoch in between; then the tasks.
 -- `given` has the tasks, each with the epoch of the picture on which something was decided about it.
 pictured as materialized (
-    select r.id, r.epoch from dag_run r
-    where r.state = 'running'
-      and r.id = any (array(
-          select t.dag_run_id from task_instance t where t.id = any (array(select given.id from given))))
-    order by r.id for share of r
+    select r.id, r.epoch from (
+        select distinct t.dag_run_id as id from (
+            select t.dag_run_id from task_instance t where t.id = any (array(select given.id from given)) offset 0
+        ) t order by 1
+    ) g cross join lateral (
+        select r.id, r.epoch from dag_run r where r.id = g.id and r.state = 'running' limit 1 for share
+    ) r
 ),
 sure as materialized (
     select g.id from given g join task_instance t on t.id = g.id
@@ -109,8 +116,8 @@ sure as materialized (
 -- fragment: announced
 -- Whoever asked to be called for such an end will be.
 announced as (
-    insert into callback (task_instance_id, callback_type, try_number, created_at)
-    select c.id, ends.kind, c.try_number, moment.now
+    insert into callback (task_instance_id, callback_type, try_number, reason, queue, created_at)
+    select c.id, ends.kind, c.try_number, c.why, c.queue, moment.now
     from changed c cross join moment
     join (values ('success', 'success'), ('failed', 'failure'), ('up_for_retry', 'retry'), ('skipped', 'skipped'))
         as ends (state, kind) on ends.state = c.state and ends.kind = any (c.callbacks)

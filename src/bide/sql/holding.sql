@@ -116,7 +116,7 @@ select id, claim from changed order by id
 -- Time to try parked waits again. Why they were parked stays, so that whoever parks them again can wait longer.
 with {{moment}},
 due as materialized (
-    select w.id from trigger w where w.parked_until <= (select now from moment) order by w.parked_until limit $2
+    select w.id from trigger w where w.parked_until <= (select now from moment) order by w.parked_until, w.id limit $2
 ),
 held as materialized (
     select d.id from (select * from due order by id) d cross join lateral (

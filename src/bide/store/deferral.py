@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from bide.model.wait_over import TRIGGER_FAILED
 from bide.store.database import Database
 from bide.store.rows import Changed, XCom, columns, storable
 
@@ -58,7 +59,7 @@ class Crashed(Struct, frozen=True):
     why: str
 
 
-def as_error(error: str, traceback: str = "", reason: str = "trigger_failed") -> str:
+def as_error(error: str, traceback: str = "", reason: str = TRIGGER_FAILED) -> str:
     """Word a failure as the arguments of the `__fail__` leg that it leads to."""
     said = {"error": storable(error), "traceback": storable(traceback), "reason": reason}
     return msgspec.json.encode(said).decode()

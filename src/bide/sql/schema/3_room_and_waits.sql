@@ -56,6 +56,6 @@ alter sequence trigger_id_seq owned by trigger.id;
 create index trigger_free on trigger (coalesce(queue, ''), priority desc, id)
     where triggerer_id is null and due_at is null and parked_until is null;
 create index trigger_held on trigger (triggerer_id, id) where triggerer_id is not null;
-create index trigger_due on trigger (due_at) where due_at is not null;
-create index trigger_parked on trigger (parked_until) where parked_until is not null;
+create index trigger_due on trigger (due_at, id) where due_at is not null;
+create index trigger_parked on trigger (parked_until, id) where parked_until is not null;
 create unique index trigger_shared on trigger (shared_key) where shared_key is not null;
