@@ -4,7 +4,7 @@ A child holds no password and no key, so everything that it wants from the engin
 it has to say is said here. Values of the user (XComs, keyword arguments, a run's configuration) are text that the
 codec has written in a child; a service passes them on unread.
 
-Three conversations:
+Four conversations:
 
 * the DAG processor sends `Fork` for each file to a process that is ready to parse, `ParseFile` to the child, and gets
   `Parsed` from it, unless it hears first that the child is `Gone`;
@@ -12,7 +12,9 @@ Three conversations:
   wants, with the child's ends of a socket and a log pipe attached; it hears `Forked`, and `Gone` when the child has
   ended, by itself or after `Stop` or `Kill`;
 * a worker sends `RunLeg` or `RunCallback` to a child, answers its questions (`Ask`) with `Answer`, and gets `Ended`. A
-  child takes as many, one after the other, as it was forked for.
+  child takes as many, one after the other, as it was forked for;
+* a triggerer sends triggers to a runner, which runs thousands of them on one event loop; the words are in
+  `bide.model.trigger_messages`.
 """
 
 from datetime import datetime, timedelta

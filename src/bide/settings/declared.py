@@ -174,23 +174,21 @@ class Triggerer(Section, frozen=True):
     """The service that waits on behalf of deferred tasks."""
 
     capacity: Annotated[int, limited("How many triggers one triggerer runs at the same time.", 1, 1_000_000)] = 1000
-    runners: Annotated[
-        int,
-        limited("How many processes, with an event loop each, a triggerer shares its triggers among.", 1, 128),
-    ] = 1
+    runners: Annotated[int, limited("Processes, with an event loop each, that share its triggers.", 1, 128)] = 1
     max_trigger_to_select_per_loop: Annotated[
-        int,
-        limited("Most triggers a triggerer claims at once; small claims spread the waits evenly.", 1, 10_000),
+        int, limited("Most triggers it claims at once; small claims spread the waits evenly.", 1, 10_000)
     ] = 50
     queues_enabled: Annotated[bool, about("Whether a wait takes the queue of its task.")] = False
-    queues: Annotated[
-        tuple[str, ...],
-        about("Queues that this triggerer serves; when empty, it serves only waits without a queue."),
-    ] = ()
+    queues: Annotated[tuple[str, ...], about("Queues that it serves; when empty, only waits without a queue.")] = ()
     job_heartbeat_sec: Annotated[float, seconds_between_heartbeats("triggerer")] = 5.0
-    kill_deadline_sec: Annotated[
-        float, limited("Seconds that a trigger's `on_kill` may take to stop its outside work.", 0.1, 3600)
-    ] = 30.0
+    poll_sec: Annotated[
+        float, limited("Most seconds between two looks for triggers when nothing wakes the triggerer.", 0.01, 60)
+    ] = 1.0
+    hold_limit_sec: Annotated[
+        float, limited("Seconds that a trigger may hold its event loop; after three times it is failed.", 0.05, 60)
+    ] = 0.5
+    stuck_sec: Annotated[float, limited("Seconds after which its process is killed then.", 0.1, 3600)] = 30.0
+    kill_deadline_sec: Annotated[float, limited("Seconds that an `on_kill` of a trigger may take.", 0.1, 3600)] = 30.0
 
 
 class Operators(Section, frozen=True):

@@ -6,9 +6,9 @@ import socket
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from bide.channel import Channel
 from bide.model.messages import Ended, FromChild, Gone
 from bide.model.questions import Ask
-from bide.process.channel import Channel
 from bide.worker.leg import Work
 
 if TYPE_CHECKING:

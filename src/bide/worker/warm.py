@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bide import kernel
+from bide.channel import Channel
 from bide.hosting.exits import signal_name
 from bide.model.messages import Fork, Forked, FromWarm, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop
-from bide.process.channel import Channel
 from bide.process.spawn import DEFAULT_CODE, spawn
 from bide.store.children import Version
 from bide.worker.child import Child, Desk

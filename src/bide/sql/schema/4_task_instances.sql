@@ -78,6 +78,7 @@ create table kill (
     classpath text not null,
     kwargs text not null,
     queue text,
+    dag_version_id bigint,
     -- Who held the wait; once taken, who runs its on_kill.
     triggerer_id bigint,
     claim integer not null,
@@ -93,12 +94,14 @@ create index kill_deadline on kill (deadline);
 -- after each lock: whoever waited for a task that has just been deferred must see its wait, and of two who take the last
 -- two tasks out of a shared wait the second must see that the first has gone.
 create function leave(waits bigint[])
-returns table (id bigint, classpath text, kwargs text, queue text, triggerer_id bigint, claim integer, on_kill boolean)
+returns table (
+    id bigint, classpath text, kwargs text, queue text, dag_version_id bigint, triggerer_id bigint, claim integer,
+    on_kill boolean)
 language sql volatile as $$
     select from trigger w where w.id = any (waits) order by w.id for update;
     delete from trigger w
     where w.id = any (waits) and not exists (select from task_instance t where t.waits_for = w.id offset 0)
-    returning w.id, w.classpath, w.kwargs, w.queue, w.triggerer_id, w.claim, w.on_kill
+    returning w.id, w.classpath, w.kwargs, w.queue, w.dag_version_id, w.triggerer_id, w.claim, w.on_kill
 $$;
 
 create table xcom (
