@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from bide.model.states import RunState, TaskState
 from bide.model.transitions import HOLDER_VERBS, RUN_VERBS, VERBS, Fence
-from bide.store import by_hand, deferral, holding, jobs, legs, people, queueing, runs
+from bide.store import by_hand, callbacks, deferral, holding, jobs, legs, people, queueing, runs
 from bide.store.database import Database
 from bide.store.rows import Leg, XCom
 from tests.race.scene import CLAIM, DEAD_TRIGGERER, EPOCH, LEG, TRIGGERER, TURN, VERSION, WORKER, Spot, Subject
@@ -139,6 +139,14 @@ ABOUT_KILLS: Mapping[str, Said] = {
     "give_up": lambda db, who, on: holding.give_up(db, who, MANY),
 }
 
+ABOUT_CALLBACKS: Mapping[str, Said] = {
+    "take_callback": lambda db, who, on: callbacks.take_callback(db, who, WORKER, ["default"], MANY, MINUTE),
+    "end_callback": lambda db, who, on: callbacks.end_callback(
+        db, who, [callbacks.EndedCall(s.wait, CLAIM, None) for s in on]
+    ),
+    "free_callback": lambda db, who, on: callbacks.free_callback(db, who, MANY, MANY),
+}
+
 ABOUT_RUNS: Mapping[str, Said] = {
     "begin": lambda db, who, on: runs.begin(db, who, TURN, [s.run for s in on]),
     "conclude": lambda db, who, on: runs.conclude(
@@ -170,6 +178,7 @@ _BY_KIND: Mapping[str, Mapping[str, Said]] = {
     "task": {**ABOUT_TASKS, **ABOUT_WAITS},
     "wait": ABOUT_WAITS,
     "kill": ABOUT_KILLS,
+    "callback": ABOUT_CALLBACKS,
     "run": {**ABOUT_RUNS, **ABOUT_NEIGHBOURS},
     "epoch": {**_EPOCH_FENCED, **ABOUT_MAPPED, **ABOUT_NEIGHBOURS},
     "job": ABOUT_JOBS,
@@ -178,7 +187,7 @@ WORDS: Mapping[str, Said] = {word: said for group in _BY_KIND.values() for word,
 
 # Verbs of the table that leave no row for a second one to meet, or are part of another verb's statement.
 ALONE = {"register", "launch", "reopen"}
-_CLAIM_GROWS_OR_GOES = {"claim", "release", "release_all", "orphan", "park", *ABOUT_KILLS}
+_CLAIM_GROWS_OR_GOES = {"claim", "release", "release_all", "orphan", "park", *ABOUT_KILLS, *ABOUT_CALLBACKS}
 _FENCES: Mapping[str, Fence] = {
     **{verb.name: verb.fence for verb in VERBS.values()},
     **{verb.name: verb.fence for verb in HOLDER_VERBS},

@@ -20,7 +20,7 @@ EVERY = [found for file in statement_files() if file not in ASIDE for found in s
 GROWING = {"task_instance", "trigger", "dag_run", "history", "xcom", "callback"}
 SCANS = {"Seq Scan", "Index Scan", "Index Only Scan", "Bitmap Heap Scan"}
 # They read an index from its beginning because they ask for everything, or for the first few, that is in it.
-BY_DESIGN = {"orphan", "busy", "failing", "legs_of", "rescue", "agenda", "beginnable", "outdated_runs"}
+BY_DESIGN = {"orphan", "busy", "failing", "legs_of", "rescue", "agenda", "beginnable", "outdated_runs", "free_callback"}
 # A person asks for them, seldom, and they count what there is.
 FOR_PEOPLE = {
     "count_runs_by_state",

@@ -68,6 +68,11 @@ def answering_async(port: AsyncPort) -> Iterator[None]:
         _of_trigger.reset(token)
 
 
+def answer_from_now_on(port: AsyncPort, loop: asyncio.AbstractEventLoop) -> None:
+    """Let a port answer what is asked in this context, which belongs to one trigger."""
+    _of_trigger.set((port, loop))
+
+
 def ask(question: Ask) -> Any:
     """Ask the engine, and wait for the answer."""
     found = _of_trigger.get()

@@ -12,7 +12,11 @@ from importlib import import_module
 from bide.authoring import DAG
 from bide.authoring.collect import Collected, collect
 from bide.authoring.plan import to_plan
-from bide.children.run import run_leg
+from bide.children import run
+from bide.children.callbacks import run_callback
+from bide.children.port import SocketPort
+from bide.model.messages import RunCallback, RunLeg
+from bide.model.outcome import Outcome
 
 __all__ = ["Collected", "collect", "load", "prepare", "run_leg", "to_plan"]
 
@@ -45,6 +49,11 @@ def prepare() -> None:
         for dag in collect(os.path.join(SAMPLE_FOLDER, "sample.py"), SAMPLE_FOLDER, SAMPLE).dags.values():
             to_plan(dag)
     sys.path[:] = [path for path in sys.path if path != SAMPLE_FOLDER]
+
+
+def run_leg(order: RunLeg | RunCallback, dag: DAG, port: SocketPort) -> Outcome:
+    """Run a leg of a task, or call what is to be called after one."""
+    return run_callback(order, dag, port) if isinstance(order, RunCallback) else run.run_leg(order, dag, port)
 
 
 def load(path: str, root: str, source: str) -> Mapping[str, DAG]:

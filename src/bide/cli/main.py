@@ -26,7 +26,7 @@ class Commands(LazyGroup):
     package = "bide.cli"
     table = MappingProxyType(
         {
-            "up": "Run everything: the database, the DAG processor, a scheduler and a worker.",
+            "up": "Run everything: the database, the DAG processor, a scheduler, a worker and a triggerer.",
             "demo": "Watch a DAG run, in a folder of its own.",
             "status": "Show what runs, who works, and what is stuck.",
             "dags": "Look at DAGs, launch runs of them, pause them.",
@@ -41,6 +41,7 @@ class Commands(LazyGroup):
             "db": "Make, update and check the database.",
             "scheduler": "Run a scheduler.",
             "worker": "Run a worker, which runs tasks.",
+            "triggerer": "Run a triggerer, which waits on behalf of deferred tasks.",
             "dag-processor": "Run a DAG processor, which turns DAG files into plans.",
         }
     )

@@ -269,6 +269,11 @@ HOLDER_VERBS: tuple[HolderVerb, ...] = (
     HolderVerb("take_kill", "kill", Fence.STATE, "triggerer", "an `on_kill` is asked for; claim + 1"),
     HolderVerb("acknowledge", "kill", Fence.CLAIM, "triggerer", "its `on_kill` has run"),
     HolderVerb("give_up", "kill", Fence.DATE, "scheduler", "its `on_kill` did not run in time"),
+    HolderVerb("take_callback", "callback", Fence.STATE, "worker", "it is to be called and nobody has it; claim + 1"),
+    HolderVerb("end_callback", "callback", Fence.CLAIM, "worker", "it was called"),
+    HolderVerb(
+        "free_callback", "callback", Fence.DEAD_OWNER, "scheduler", "its worker is gone or says nothing; claim + 1"
+    ),
     HolderVerb("register", "job", Fence.STATE, "every process", "a process begins"),
     HolderVerb("beat", "job", Fence.STATE, "every process", "it is alive; refused once it was buried"),
     HolderVerb("retire", "job", Fence.STATE, "every process", "it leaves in order"),

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
-from bide.store import holding, jobs, legs
+from bide.store import callbacks, holding, jobs, legs
 from bide.store.database import Database
 from bide.store.jobs import Watch
 
@@ -16,6 +16,9 @@ LONGEST_GAP = timedelta(seconds=2.5)
 """A longer time between two looks breaks the watch. An outage that is shorter makes nobody late: whoever beats every
 five seconds, and tries again every second, is back long before its lease of 10.5 s has ended."""
 SWEEP_AGE = timedelta(hours=1)
+CALLBACKS_KEPT = timedelta(days=7)
+MOST_CLAIMS = 5
+"""A callback that was lost with so many workers is likely to have been what brought them down."""
 
 Chore = Callable[[], Awaitable[Sequence[object]]]
 
@@ -38,14 +41,16 @@ class Household:
         buried = await jobs.bury(self._db, self._who, GRACE, self._watched(now))
         freed = await holding.orphan(self._db, self._who, self._limit)
         rescued = await legs.rescue(self._db, self._who, self._limit)
-        return len(buried) + len(freed) + len(rescued)
+        called = await callbacks.free_callback(self._db, self._who, MOST_CLAIMS, self._limit)
+        return len(buried) + len(freed) + len(rescued) + len(called)
 
     async def tidy_up(self) -> int:
         """Give up calls of on_kill that took too long, try parked waits again, remove waits that nobody waits for."""
         given_up = await holding.give_up(self._db, self._who, self._limit)
         unparked = await holding.unpark(self._db, self._who, self._limit)
         swept = await holding.sweep(self._db, self._who, 0, SWEEP_AGE, self._limit)
-        return len(given_up) + len(unparked) + len(swept)
+        forgotten = await callbacks.forget_callbacks(self._db, CALLBACKS_KEPT, self._limit)
+        return len(given_up) + len(unparked) + len(swept) + forgotten
 
     def _watched(self, now: datetime) -> Watch:
         """Look once more, and tell since when without a break."""

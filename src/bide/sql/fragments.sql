@@ -116,8 +116,8 @@ sure as materialized (
 -- fragment: announced
 -- Whoever asked to be called for such an end will be.
 announced as (
-    insert into callback (task_instance_id, callback_type, try_number, created_at)
-    select c.id, ends.kind, c.try_number, moment.now
+    insert into callback (task_instance_id, callback_type, try_number, reason, queue, created_at)
+    select c.id, ends.kind, c.try_number, c.why, c.queue, moment.now
     from changed c cross join moment
     join (values ('success', 'success'), ('failed', 'failure'), ('up_for_retry', 'retry'), ('skipped', 'skipped'))
         as ends (state, kind) on ends.state = c.state and ends.kind = any (c.callbacks)
@@ -132,9 +132,10 @@ select id, dag_run_id, state, leg, try_number from changed order by id
 -- All of `changed` is counted first, because the function looks at the task instances as they have become.
 asked as (
     insert into kill (
-        trigger_id, task_instance_id, classpath, kwargs, queue, triggerer_id, claim, reason, asked_at, deadline)
-    select distinct on (w.id) w.id, h.id, w.classpath, w.kwargs, w.queue, w.triggerer_id, w.claim, h.reason,
-           moment.now, moment.now + $2
+        trigger_id, task_instance_id, classpath, kwargs, queue, dag_version_id, triggerer_id, claim, reason, asked_at,
+        deadline)
+    select distinct on (w.id) w.id, h.id, w.classpath, w.kwargs, w.queue, w.dag_version_id, w.triggerer_id, w.claim,
+           h.reason, moment.now, moment.now + $2
     from leave(array(
         select h.waits_for from held h where h.waits_for is not null and (select count(*) from changed) > 0)) w
     join held h on h.waits_for = w.id cross join moment

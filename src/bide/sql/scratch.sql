@@ -62,8 +62,8 @@ with known as (
     set max_active_tasks = excluded.max_active_tasks, max_active_runs = excluded.max_active_runs
     returning dag_id
 )
-insert into dag_version (dag_id, number, plan, created_at)
-select known.dag_id, 1 + (select count(*) from dag_version v where v.dag_id = $1), $2, bide_now() from known
+insert into dag_version (dag_id, number, plan, callbacks, created_at)
+select known.dag_id, 1 + (select count(*) from dag_version v where v.dag_id = $1), $2, $5, bide_now() from known
 returning id
 
 -- name: use_version

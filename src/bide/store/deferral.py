@@ -13,7 +13,10 @@ from bide.store.rows import Changed, XCom, columns, storable
 
 
 class NewWait(Struct, frozen=True, kw_only=True):
-    """A leg that turns into a wait. `kwargs` are sealed with `trigger_id`; the other values are encoded text."""
+    """A leg that turns into a wait. `kwargs` are sealed with `trigger_id`; the other values are encoded text.
+
+    With `dag_version_id` its class stands in the folder of DAG files, and runs in the code of that version.
+    """
 
     id: int
     leg: int
@@ -30,6 +33,7 @@ class NewWait(Struct, frozen=True, kw_only=True):
     shared_key: str | None = None
     on_kill: bool = False
     queue: str | None = None
+    dag_version_id: int | None = None
 
 
 class Fired(Struct, frozen=True):

@@ -127,7 +127,9 @@ async def values_of_run(db: Database, run_id: int, key: str) -> dict[int, str]:
 async def store_version(db: Database, plan: DagPlan) -> int:
     """Make a plan the latest version of its DAG."""
     text = encode_plan(plan).decode()
-    rows = await db.rows("store_version", plan.dag_id, text, plan.max_active_tasks, plan.max_active_runs)
+    rows = await db.rows(
+        "store_version", plan.dag_id, text, plan.max_active_tasks, plan.max_active_runs, sorted(plan.callbacks)
+    )
     version: int = rows[0]["id"]
     await use_version(db, plan.dag_id, version)
     return version

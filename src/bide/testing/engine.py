@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 from bide.authoring import DAG
-from bide.authoring.clock import kept_by
 from bide.authoring.context import aside
 from bide.authoring.plan import to_plan
 from bide.authoring.values import VALUES
@@ -35,13 +34,15 @@ from bide.store.jobs import JobType, NewJob
 from bide.store.legs import Started
 from bide.store.scratch import Waiting
 from bide.store.wake import Hints
+from bide.testing.around import around
+from bide.testing.calls import Calls
 from bide.testing.ground import Background, fresh
 from bide.testing.interrupts import Interrupts
-from bide.testing.output import Show, named, taken_in
+from bide.testing.output import Show, named
 from bide.testing.records import Records
 from bide.testing.waiter import LOG_LIMIT_KB, Talk
 from bide.testing.waits import Waits
-from bide.worker.leg import Leg
+from bide.worker.leg import Leg, Work
 from bide.worker.outbox import Outbox
 
 Answer = TypeVar("Answer")
@@ -88,6 +89,7 @@ class Engine(Records):
         job = NewJob(job_type=JobType.WORKER, hostname="test", heartbeat_sec=LONGEST_WAIT.total_seconds())
         self._outbox.worker_id = self._run(jobs.register(db, WHO, job))
         self._by_hand: Collection[str] = ()
+        self._calls = Calls(background, db, logs, WHO, show, self._interrupts)
         talk = Talk(WHO, self._answers, logs, show, self._at)
         self._waits = Waits(background, db, sealer, talk, started_at, patience)
 
@@ -174,9 +176,10 @@ class Engine(Records):
         for one in started:
             self._play(one)
             self.changed()
-        return bool(started)
+        called = self._calls.make(self, self._dags, self._outbox.worker_id, queues)
+        return bool(started) or called
 
-    def rest(self, leg: Leg, seconds: float) -> None:
+    def rest(self, leg: Work, seconds: float) -> None:
         """Let time pass in the middle of a leg: others are run meanwhile."""
         until = self.now + timedelta(seconds=seconds)
         limit = leg.started.try_time_left
@@ -241,46 +244,16 @@ class Engine(Records):
         policy = next((task.retry for task in plan.tasks if task.task_id == started.task_id), RetryPolicy())
         leg = Leg(started, policy, LOG_LIMIT_KB)
         with self._interrupts.noticed():
-            with taken_in(leg, self._show), kept_by(_Clock(self, leg)):
-                outcome = run_leg(leg.order(), self._dags[started.dag_id], _Port(self, leg))
+            with around(self, leg, self._show) as port:
+                outcome = run_leg(leg.order(), self._dags[started.dag_id], port)
                 if isinstance(outcome, Failed):
                     print_failure(outcome)
             self._outbox.put(leg, outcome, None)
             self._run(self._outbox.commit())
 
-    def answer(self, leg: Leg, question: Ask) -> Any:
+    def answer(self, leg: Work, question: Ask) -> Any:
         """Answer a question of a leg."""
         answer = self._run(self._answers.answer(leg, question))
         if answer.refused is not None:
             raise EngineRefused(answer.refused)
         return answer.value
-
-
-class _Port:
-    """A leg's way to the engine, without a socket in between."""
-
-    def __init__(self, engine: Engine, leg: Leg) -> None:
-        self._engine, self._leg = engine, leg
-
-    def ask(self, question: Ask) -> Any:
-        """Ask the engine."""
-        return self._engine.answer(self._leg, question)
-
-
-class _Clock:
-    """The engine's clock, as the code of a leg waits by it."""
-
-    def __init__(self, engine: Engine, leg: Leg) -> None:
-        self._engine, self._leg = engine, leg
-
-    def now(self) -> float:
-        """Return the seconds."""
-        return self._engine.now.timestamp()
-
-    def utcnow(self) -> datetime:
-        """Return the date."""
-        return self._engine.now
-
-    def rest(self, seconds: float) -> None:
-        """Let some pass."""
-        self._engine.rest(self._leg, seconds)

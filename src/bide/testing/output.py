@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
-from bide.worker.leg import Leg
+from bide.worker.leg import Work
 
 Show = Callable[[str, str], object]
 """Is given a task and a line that it has written, without its secrets."""
@@ -20,7 +20,7 @@ def named(task_id: str, map_index: int) -> str:
 class Lines:
     """Takes in what a leg writes, and shows its whole lines."""
 
-    def __init__(self, leg: Leg, show: Show) -> None:
+    def __init__(self, leg: Work, show: Show) -> None:
         self._name = named(leg.started.task_id, leg.started.map_index)
         self._mask, self._show = leg.masker, show
         self._begun = ""
@@ -40,7 +40,7 @@ class Lines:
 class Taken(io.TextIOBase):
     """Stands for standard output or error: all else that one can ask of them is asked of the real one."""
 
-    def __init__(self, real: Any, leg: Leg, pass_on: Callable[[str], object] | None) -> None:
+    def __init__(self, real: Any, leg: Work, pass_on: Callable[[str], object] | None) -> None:
         super().__init__()
         self.real: Any = real.real if isinstance(real, Taken) else real
         self._leg = leg
@@ -75,7 +75,7 @@ class Taken(io.TextIOBase):
 
 
 @contextmanager
-def taken_in(leg: Leg, show: Show | None) -> Iterator[None]:
+def taken_in(leg: Work, show: Show | None) -> Iterator[None]:
     """Let everything that is written meanwhile land in the log of a leg; it is shown, or else goes on its way."""
     before = sys.stdout, sys.stderr
     lines = None if show is None else Lines(leg, show)

@@ -1,11 +1,12 @@
 """One leg on this worker, from the moment it was started until everything about it is said."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bide.hosting.logs import LegLog
-from bide.model.messages import RunFacts, RunLeg
+from bide.model.messages import RunCallback, RunFacts, RunLeg
 from bide.model.outcome import Failed, Outcome, Skipped
 from bide.model.retry import RetryPolicy
 from bide.model.timetable import Interval
@@ -19,21 +20,23 @@ if TYPE_CHECKING:
     from bide.worker.warm import WarmProcess
 
 
-class Leg:
-    """A leg that was started here. It has a slot since `began_at`; `stopping` says why it was taken away, if it was."""
+class Work(ABC):
+    """Something that a child does for a try: a leg of it, or a call after it."""
 
-    def __init__(self, started: Started, policy: RetryPolicy, log_limit_kb: int, logged: int = 0) -> None:
-        """`logged` is the number of bytes that earlier legs of its try have written."""
+    key: LegKey | None
+
+    def __init__(self, started: Started, log_limit_kb: int, logged: int) -> None:
+        """`logged` is the number of bytes that was written for its try before."""
         self.started = started
-        self.key = LegKey(started.id, started.leg)
-        self.policy = policy
         self.masker = Masker()
         self.log = LegLog(started.id, started.try_number, started.leg, log_limit_kb, self.masker, logged)
-        self.stopping: str | None = None
-        self.began_at: float | None = None
         self.warm: WarmProcess | None = None
         self.child: Child | None = None
         self.timers: list[asyncio.TimerHandle] = []
+
+    @abstractmethod
+    def order(self) -> RunLeg | RunCallback:
+        """Say to a child what is to be done."""
 
     @property
     def who(self) -> str:
@@ -51,8 +54,14 @@ class Leg:
         start, end = self.started.data_interval_start, self.started.data_interval_end
         return None if start is None or end is None else Interval(start, end)
 
-    def order(self) -> RunLeg:
-        """Say to a child what is to be run."""
+    def forget_timers(self) -> None:
+        """Nobody has to look after it any more."""
+        for timer in self.timers:
+            timer.cancel()
+        self.timers.clear()
+
+    def its_leg(self) -> RunLeg:
+        """Say to a child what it is about."""
         given = self.started
         return RunLeg(
             id=given.id,
@@ -68,6 +77,24 @@ class Leg:
             try_time_left=_not_negative(given.try_time_left),
             sensor_time_left=_not_negative(given.sensor_time_left),
         )
+
+
+class Leg(Work):
+    """A leg that was started here. It has a slot since `began_at`; `stopping` says why it was taken away, if it was."""
+
+    key: LegKey
+
+    def __init__(self, started: Started, policy: RetryPolicy, log_limit_kb: int, logged: int = 0) -> None:
+        """`logged` is the number of bytes that earlier legs of its try have written."""
+        super().__init__(started, log_limit_kb, logged)
+        self.key = LegKey(started.id, started.leg)
+        self.policy = policy
+        self.stopping: str | None = None
+        self.began_at: float | None = None
+
+    def order(self) -> RunLeg:
+        """Say to a child what is to be run."""
+        return self.its_leg()
 
     def masked(self, outcome: Outcome) -> Outcome:
         """Return the outcome as it may be stored: what the task says to people without its secrets."""
@@ -89,12 +116,6 @@ class Leg:
             peak_memory_kb=peak_memory_kb,
             cpu_sec=cpu_sec,
         )
-
-    def forget_timers(self) -> None:
-        """Nobody has to look after it any more."""
-        for timer in self.timers:
-            timer.cancel()
-        self.timers.clear()
 
 
 def run_facts(given: Started) -> RunFacts:

@@ -173,6 +173,7 @@ class Outbox:
     def _new_wait(self, said: Said, number: int) -> NewWait:
         assert isinstance(said.outcome, Deferred)
         asked = said.outcome.wait
+        version = said.leg.started.dag_version_id if asked.own_code else None
         return NewWait(
             id=said.leg.key.id,
             leg=said.leg.key.leg,
@@ -186,9 +187,11 @@ class Outbox:
             due_in=asked.due_in,
             event=asked.event,
             ends=asked.ends,
-            shared_key=asked.shared_key,
+            # Equal arguments do not mean the same wait where they are those of other code.
+            shared_key=asked.shared_key and (asked.shared_key if version is None else f"{asked.shared_key}:{version}"),
             on_kill=asked.on_kill,
             queue=asked.queue,
+            dag_version_id=version,
         )
 
 
