@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 from rich.console import Console
 
-from benchmarks import commit, crowd, cycles, flow, growth, launch, legs, parallel, parsing, verbs
+from benchmarks import commit, crowd, cycles, first, flow, growth, launch, legs, parallel, parsing, verbs
 from benchmarks.report import OUT, Report, machine
 from bide import embedded
 
@@ -20,6 +20,7 @@ BENCHMARKS = {
     "launch": launch,
     "crowd": crowd,
     "cycles": cycles,
+    "first": first,
     "flow": flow,
     "growth": growth,
     "legs": legs,

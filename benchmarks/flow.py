@@ -20,9 +20,8 @@ import msgspec
 from benchmarks.bed import WHO, bare_connection, opened
 from benchmarks.legs import forks_per_second
 from benchmarks.report import OUT, Report, share
-from benchmarks.system import empty_database, up
+from benchmarks.system import empty_database, until, up
 from bide.control import launching
-from bide.store import control
 from bide.store.database import Database
 from bide.store.wake import Channel, Hints
 
@@ -35,7 +34,6 @@ FIRSTS, COLD = 30, 6
 FIRST_WITHIN_MS = 50
 COMMITS = 5  # launch, begin, ready, enqueue, start
 PAUSE_SEC = 0.2
-WITHIN_SEC = 300
 IMPORTED = "import bide.children.code; bide.children.code.prepare()"
 DAG_FILE = """
 import time
@@ -61,10 +59,8 @@ class Town:
 
     async def parsed(self, dag_ids: Sequence[str]) -> None:
         """Wait until DAGs are live."""
-        async with asyncio.timeout(WITHIN_SEC):
-            for dag_id in dag_ids:
-                while await control.current_version(self.db, dag_id) is None:
-                    await asyncio.sleep(0.01)
+        live = "select count(*) from dag where dag_id = any ($1) and version_id is not null"
+        await until(self.connection, live, len(dag_ids), dag_ids)
 
     async def run(self, dag_id: str) -> tuple[float, str]:
         """Launch a run, wait for its end; return how many seconds that took, and the run's name."""
@@ -72,12 +68,7 @@ class Town:
         launched = await launching.launch(self.db, WHO, dag_id)
         assert launched is not None
         self.hints.hint(Channel.SCHEDULER)
-        ended = "select state from dag_run where id = $1 and state in ('success', 'failed')"
-        async with asyncio.timeout(WITHIN_SEC):
-            while (state := await self.connection.fetchval(ended, launched.id)) is None:
-                await asyncio.sleep(0.01)
-        if state != "success":
-            raise RuntimeError(f"The run {launched.run_id} of {dag_id} has {state}.")
+        await until(self.connection, "select state = 'success' from dag_run where id = $1", True, launched.id)
         return perf_counter() - began, launched.run_id
 
     async def first_code(self, dag_id: str) -> float:
@@ -129,7 +120,7 @@ async def measure(server_url: str, report: Report) -> None:
 async def firsts(server_url: str, report: Report, fork_ms: float) -> None:
     """Measure how long it takes from a launch to the first line of the task's code."""
     cold = [f"cold_{number}" for number in range(share(COLD, report.scale))]
-    files = {dag_id: (1, "time.time()") for dag_id in ("warm", *cold)}
+    files = dict.fromkeys(("warm", *cold), (1, "time.time()"))
     report.progress("from a launch to the first line of code")
     async with town(server_url, files) as place:
         warm_ms, cold_ms = [], []

@@ -7,8 +7,9 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from time import perf_counter
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
@@ -18,6 +19,8 @@ from bide.children.warm import children_of
 PROGRAM = (sys.executable, "-c", "from bide.cli.main import main; main()")
 UP = "Bide is up"
 LEAVES_WITHIN_SEC = 60.0
+WITHIN_SEC = 600.0
+ASK_EVERY_SEC = 0.005
 
 
 @asynccontextmanager
@@ -61,6 +64,16 @@ async def up(folder: Path, url: str = "", **settings: object) -> AsyncIterator[P
             await drain
 
 
+async def until(connection: "asyncpg.Connection[asyncpg.Record]", query: str, wanted: object, *given: object) -> float:
+    """Ask the database until it answers what is wanted; return the seconds that took."""
+    began = perf_counter()
+    async with asyncio.timeout(WITHIN_SEC):
+        while True:
+            if await connection.fetchval(query, *given) == wanted:
+                return perf_counter() - began
+            await asyncio.sleep(ASK_EVERY_SEC)
+
+
 def family(pid: int) -> Iterator[int]:
     """Name a process and all that it has begun."""
     yield pid
@@ -69,14 +82,17 @@ def family(pid: int) -> Iterator[int]:
 
 
 def memory_mb(pid: int) -> float:
-    """Tell the memory of a process, with its share of what it has in common with others."""
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) / 1024
+    """Tell the memory of a process, its share of what others have too included; 0 of one that is gone."""
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) / 1024
     return 0.0
 
 
 def cpu_sec(pid: int) -> float:
-    """Tell the processor time that a process and its ended children have used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    """Tell the processor time that a process and its ended children have used; of one that is gone, nothing."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return 0.0

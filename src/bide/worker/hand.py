@@ -11,8 +11,8 @@ from collections import deque
 from bide.worker.leg import Leg
 from bide.worker.warm import WarmProcess
 
-AHEAD_SEC = 0.03
-"""So much work is kept at hand: a few commits take as long."""
+AHEAD_SEC = 0.1
+"""So much work is kept at hand: several are then started with one commit, and the next ones are there in time."""
 MOST_PER_SLOT = 8
 WAITS_SEC = 0.5
 WEIGHT = 0.2
