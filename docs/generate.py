@@ -20,6 +20,8 @@ HERE = Path(__file__).parent
 
 FAMILIES: dict[frozenset[StrEnum], str] = {UNFINISHED: "any unfinished", TERMINAL: "any terminal"}
 
+FROM_OUTSIDE = (Fence.STATE, Fence.WAIT)
+
 _REMARK = re.compile(r'^\s+\w+ = "([^"]+)"  # (.+)$', re.MULTILINE)
 
 STATES_PAGE = """\
@@ -39,8 +41,8 @@ leaves **and** its fence holds; otherwise it changes nothing and says so by retu
 
 {task_states}
 
-What the engine does by itself. Verbs that leave a task in the state it is in are not drawn, nor are those that need
-no fence but the state ({outside}): they come from outside and cut across the picture.
+What the engine does by itself. Verbs that leave a task in the state it is in are not drawn, nor are those whose fence
+is the state alone or the wait that a person saw ({outside}): they come from outside and cut across the picture.
 
 {task_diagram}
 
@@ -69,11 +71,11 @@ def pages() -> dict[str, str]:
 
 def states_page() -> str:
     """Return the page about states and verbs."""
-    driven = [verb for verb in TASK_VERBS if verb.fence is not Fence.STATE]
+    driven = [verb for verb in TASK_VERBS if verb.fence not in FROM_OUTSIDE]
     return STATES_PAGE.format(
         fences=table(["fence", "what must hold beside the state"], remarks(Fence)),
         task_states=table(["state", "meaning"], remarks(TaskState)),
-        outside=", ".join(f"`{verb.name}`" for verb in TASK_VERBS if verb.fence is Fence.STATE),
+        outside=", ".join(f"`{verb.name}`" for verb in TASK_VERBS if verb.fence in FROM_OUTSIDE),
         task_diagram=diagram(driven, first=TaskState.NONE),
         task_verbs=table(
             ["verb", "moves", "fence", "leg", "by", "when"],

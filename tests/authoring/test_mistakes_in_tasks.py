@@ -223,7 +223,7 @@ TASK = [
             Variable.get("x")
         """,
         2,
-        "Variables, connections and XComs are known only while a task runs, not while its file is "
+        "Variables, connections and XComs are known only while a task or a trigger runs, not while a file is "
         "read. Ask for them within a task, or in a template such as {{ var.value.name }}.",
     ),
     (

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from bide.authoring.values import VALUES
-from bide.children.run import run_callback, run_leg
+from bide.children.callbacks import run_callback
+from bide.children.run import run_leg
+from bide.exceptions import TaskError
+from bide.model.messages import RunCallback
 from bide.model.outcome import Failed, Outcome, Rescheduled, Skipped, Succeeded
 from bide.model.plan import Callback
 from tests.authoring.engine import Engine
@@ -336,11 +339,12 @@ def test_a_leg_that_goes_on_has_not_begun_again() -> None:
 
 def test_callbacks_are_run_with_the_context_of_the_try() -> None:
     dag: Any = dag_in(CALLS)
-    order = order_for(dag, "t")
-    run_callback(Callback.SUCCESS, order, dag, Engine())
-    run_callback(Callback.FAILURE, order, dag, Engine(), "it broke")
-    run_callback(Callback.RETRY, order, dag, Engine())
-    assert dag.said == [("done", "t"), "it broke"]
+    leg = order_for(dag, "t")
+    assert run_callback(RunCallback(kind=Callback.SUCCESS, leg=leg), dag, Engine()) == Succeeded()
+    run_callback(RunCallback(kind=Callback.FAILURE, leg=leg, reason="it broke"), dag, Engine())
+    run_callback(RunCallback(kind=Callback.RETRY, leg=leg), dag, Engine())
+    assert [str(word) for word in dag.said] == ["('done', 't')", "it broke"]
+    assert isinstance(dag.said[1], TaskError)
 
 
 # The log. -----------------------------------------------------------------------------------------------------

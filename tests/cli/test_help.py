@@ -10,6 +10,7 @@ import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
+from bide.cli.lazy import LazyGroup
 from bide.cli.main import Commands, app
 from tests.cli.person import Person
 
@@ -20,10 +21,14 @@ def commands() -> Iterator[tuple[str, Any]]:
     assert isinstance(group, Commands)
     for name in Commands.table:
         command = group.loaded(name)
-        if isinstance(command, TyperGroup):
-            yield from ((f"bide {name} {under}", one) for under, one in command.commands.items())
-        else:
-            yield f"bide {name}", command
+        under = brought_in(command) if isinstance(command, TyperGroup) else {"": command}
+        yield from ((f"bide {name} {word}".rstrip(), one) for word, one in under.items())
+
+
+def brought_in(group: TyperGroup) -> dict[str, Any]:
+    """List the commands of a group, also those that it brings in when somebody says them."""
+    lazy = {name: group.loaded(name) for name in group.table} if isinstance(group, LazyGroup) else {}
+    return {**group.commands, **lazy}
 
 
 EVERY = dict(commands())

@@ -13,6 +13,7 @@ from bide.store.jobs import JobType, NewJob
 from bide.store.situation import FreeWaits, ParkedWaits
 from tests.cli.person import Person
 from tests.scheduler.town import Town, dag, task
+from tests.store.scene import ALWAYS
 
 SECOND = timedelta(seconds=1)
 
@@ -81,7 +82,7 @@ async def test_a_service_that_has_become_silent_is_named(person: Person, town: T
     lines = await person.done("status")
     assert f"Scheduler {number} silent 20s ago here 7 2030-01-01 12:00:00Z 1.2" in lines
     assert f"SchedulerJob {number} on here has been silent for 20 s" in (await trouble(person))[0]
-    await jobs.bury(town.db, "test", SECOND)
+    await jobs.bury(town.db, "test", SECOND, ALWAYS)
     assert f"Scheduler {number} given up 20s ago here 7 2030-01-01 12:00:00Z 1.2" in await person.done("status")
     assert await trouble(person) == []
     # After an hour nobody asks about it any more.

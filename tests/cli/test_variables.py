@@ -21,7 +21,7 @@ async def test_a_variable_is_set_read_and_removed(person: Person, database: str)
     assert await person.done("variables", "list") == ["key what it is for", "region Where"]
     assert (await person.says("variables", "list", "-o", "yaml")).out == "- key: region\n  description: Where\n"
     connection = await asyncpg.connect(database)
-    assert "eu" not in await connection.fetchval("select sealed from variable")
+    assert "eu west" not in await connection.fetchval("select sealed from variable")
     await connection.close()
     assert "use --yes" in await person.refused("variables", "delete", "region")
     assert await person.done("variables", "delete", "region", typed="y\n")

@@ -11,9 +11,9 @@ import pytest
 from bide.authoring.collect import collect
 from bide.authoring.dag import DAG
 from bide.authoring.plan import to_plan
-from bide.children.run import run_callback
+from bide.children.callbacks import run_callback
 from bide.model.check import check
-from bide.model.messages import RunFacts
+from bide.model.messages import RunCallback, RunFacts
 from bide.model.plan import Callback, decode_plan, encode_plan
 from bide.model.states import TaskState
 from tests.authoring.engine import Engine, OtherRun
@@ -249,6 +249,7 @@ def test_many_dags_come_from_one_file() -> None:
 
 def test_callbacks_are_called(capfd: pytest.CaptureFixture[str]) -> None:
     dag = dag_of("callbacks")
-    run_callback(Callback.FAILURE, order_for(dag, "works"), dag, Engine(), "it broke")
+    order = RunCallback(kind=Callback.FAILURE, leg=order_for(dag, "works"), reason="it broke", of_run=True)
+    run_callback(order, dag, Engine())
     assert capfd.readouterr().err.endswith("works of scheduled__2026-03-01: it broke\n")
     assert to_plan(dag).callbacks == {Callback.SUCCESS, Callback.FAILURE}

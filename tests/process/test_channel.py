@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from bide.channel import Channel
 from bide.children import channel as blocking
 from bide.model.messages import Answer, Fork, FromChild, ToWarm
 from bide.model.questions import GetVariable
-from bide.process.channel import Channel
 from tests.process.eventually import eventually
 
 

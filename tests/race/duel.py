@@ -8,7 +8,7 @@ from bide.sql import statement
 from tests.race.ring import Party, Picture, Ring, picture
 from tests.race.scene import FIRST, Scene, Spot, Subject, script
 from tests.race.verdict import findings
-from tests.race.words import WORDS, candidates, outdates, verb_of
+from tests.race.words import WORDS, apart, candidates, outdates, verb_of
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,12 @@ async def duel(ring: Ring, scene: Scene, first: Act, second: Act, first_commits:
     late = asyncio.create_task(second.by(ring.second, "second"))
     wrong = []
     held_up = await ring.held_up(late)
-    if not held_up and (late.result() or not _skips_locked(second)):
+    meets = not apart(first.word, second.word)
+    if meets and not held_up and (late.result() or not _skips_locked(second)):
         wrong.append(f"the second did not wait for the first and said {late.result()}")
     await (ring.first.commit() if first_commits else ring.first.rollback())
     # Whoever skips locked rows comes again with its next look.
-    answer = await late if held_up else await second.by(ring.second, "second")
+    answer = await late if held_up or not meets else await second.by(ring.second, "second")
     seen = await picture(ring.watcher)
 
     acts = (first, second) if first_commits else (second,)

@@ -51,6 +51,7 @@ class Spot:
     run: Columns = field(default_factory=dict)
     kill: Columns | None = None
     job: Columns | None = None
+    call: Columns | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -68,6 +69,7 @@ RUNNING = {**_BEGUN, **_CHILD, "state": "'running'"}
 DEFERRED = {**_BEGUN, **_RESUMES, "state": "'deferred'", "trigger_id": "{wait}", "trigger_timeout": PAST}
 HELD = {"triggerer_id": str(DEAD_TRIGGERER)}
 FREE: Columns = {}
+_CALLED = {"state": "'running'", "worker_id": str(DEAD_WORKER)}
 PARKED = {"parked_until": PAST, "parked_why": "'no code'"}
 TIMER = {"due_at": PAST, "event": "'1'", "on_kill": "false"}
 
@@ -98,6 +100,8 @@ SPOTS = (
     Spot("none, a neighbour is rewritten", "epoch", {"state": "'none'"}),
     Spot("restarting, a neighbour is rewritten", "epoch", {"state": "'restarting'"}),
     Spot("kill", "kill", {"state": "'none'"}, kill={}),
+    Spot("callback, pending", "callback", _DONE, call={}),
+    Spot("callback, running", "callback", _DONE, call={**_CALLED, "deadline": PAST}),
     Spot("run waits", "run", _DONE, run={"state": "'queued'", "start_date": "null"}),
     Spot("run is done", "run", _DONE),
     Spot("run is late", "run", _DONE, run={"timeout_at": PAST}),
@@ -146,6 +150,9 @@ def _rows(spot: Spot, s: Subject) -> str:
         kill = {"trigger_id": "{wait}", "task_instance_id": str(s.task), "classpath": "'a.T'", "kwargs": "'sealed'"}
         asked = {"reason": "'cleared'", "asked_at": PAST, "deadline": PAST}
         rows += _insert("kill", {**kill, **asked, **HELD, "claim": str(CLAIM), "taken": "true"}, spot.kill)
+    if spot.call is not None:
+        call = {"id": "{wait}", "task_instance_id": str(s.task), "callback_type": "'failure'", "created_at": PAST}
+        rows += _insert("callback", {**call, "claim": str(CLAIM)}, spot.call)
     if spot.job is not None:
         job = {"id": str(s.job), "job_type": "'WorkerJob'", "hostname": "'h'", "heartbeat_sec": "5"}
         alive = {"start_date": PAST, "latest_heartbeat": PAST, "holds_lock": "true"}

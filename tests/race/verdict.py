@@ -25,7 +25,8 @@ def findings(seen: Picture, forsaken: bool = False) -> Iterator[str]:
     for task, story in groupby(by_task, key=lambda row: row["task_instance_id"]):
         (now,) = (row for row in seen["task_instance"] if row["id"] == task)
         yield from _story_findings(task, list(story), now)
-    resumed = Counter((row["task_instance_id"], row["trigger_id"]) for row in told if row["from_state"] == "deferred")
+    left = [row for row in told if row["from_state"] != row["to_state"]]
+    resumed = Counter((row["task_instance_id"], row["trigger_id"]) for row in left if row["from_state"] == "deferred")
     for (task, wait), times in resumed.items():
         if wait and times > 1:
             yield f"task {task} went on from its wait {wait} {times} times"
@@ -43,7 +44,7 @@ def _story_findings(task: int, story: list[dict[str, Any]], now: dict[str, Any])
     outcomes = Counter(
         (row["from_state"], row["leg"] - VERBS[row["verb"]].new_leg)
         for row in story
-        if row["from_state"] in ("queued", "running", "deferred")
+        if row["from_state"] in ("queued", "running", "deferred") and row["from_state"] != row["to_state"]
     )
     for (state, leg), times in outcomes.items():
         if times > 1:

@@ -1,18 +1,20 @@
 """Every verb as somebody who was given the rows of a scene would say it. A variant stands behind a colon."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from bide.model.states import RunState, TaskState
 from bide.model.transitions import HOLDER_VERBS, RUN_VERBS, VERBS, Fence
-from bide.store import deferral, holding, jobs, legs, people, queueing, runs
+from bide.store import by_hand, callbacks, deferral, holding, jobs, legs, people, queueing, runs
 from bide.store.database import Database
 from bide.store.rows import Leg, XCom
 from tests.race.scene import CLAIM, DEAD_TRIGGERER, EPOCH, LEG, TRIGGERER, TURN, VERSION, WORKER, Spot, Subject
+from tests.store.scene import ALWAYS
 
 Said = Callable[[Database, str, Sequence[Subject]], Awaitable[object]]
 
 MINUTE = timedelta(minutes=1)
+LATER = datetime(2026, 1, 1, 13, tzinfo=UTC)
 MANY = 100
 
 
@@ -39,6 +41,10 @@ def new_wait(s: Subject, shared_key: str | None = None) -> deferral.NewWait:
         shared_key=shared_key,
         on_kill=True,
     )
+
+
+def _seen(on: Sequence[Subject]) -> list[by_hand.SeenWait]:
+    return [by_hand.SeenWait(s.task, s.wait) for s in on]
 
 
 def _claims(on: Sequence[Subject]) -> list[holding.Claim]:
@@ -102,6 +108,12 @@ ABOUT_TASKS: Mapping[str, Said] = {
         db, who, [deferral.Crashed(s.wait, CLAIM, '{"error": "e"}', "e") for s in on]
     ),
     "lapse": lambda db, who, on: deferral.lapse(db, who, MINUTE, MANY),
+    "fire_by_hand": lambda db, who, on: by_hand.fire_by_hand(db, who, _seen(on), "2"),
+    "fire_by_hand:no event": lambda db, who, on: by_hand.fire_by_hand(db, who, _seen(on), None),
+    "fail_by_hand": lambda db, who, on: by_hand.fail_by_hand(db, who, MINUTE, _seen(on), '{"error": "e"}', "e"),
+    "extend": lambda db, who, on: by_hand.extend(db, who, [by_hand.ExtendedWait(s.task, s.wait, LATER) for s in on]),
+    "cancel": lambda db, who, on: by_hand.cancel(db, who, MINUTE, _seen(on), TaskState.SKIPPED),
+    "cancel:failed": lambda db, who, on: by_hand.cancel(db, who, MINUTE, _seen(on), TaskState.FAILED),
     "wake": lambda db, who, on: queueing.wake(db, who, MANY),
     "clear": lambda db, who, on: people.clear(db, who, MINUTE, _tasks(on)),
     "mark": lambda db, who, on: people.mark(db, who, MINUTE, _tasks(on), TaskState.SUCCESS),
@@ -127,6 +139,14 @@ ABOUT_KILLS: Mapping[str, Said] = {
     "give_up": lambda db, who, on: holding.give_up(db, who, MANY),
 }
 
+ABOUT_CALLBACKS: Mapping[str, Said] = {
+    "take_callback": lambda db, who, on: callbacks.take_callback(db, who, WORKER, ["default"], MANY, MINUTE),
+    "end_callback": lambda db, who, on: callbacks.end_callback(
+        db, who, [callbacks.EndedCall(s.wait, CLAIM, None) for s in on]
+    ),
+    "free_callback": lambda db, who, on: callbacks.free_callback(db, who, MANY, MANY),
+}
+
 ABOUT_RUNS: Mapping[str, Said] = {
     "begin": lambda db, who, on: runs.begin(db, who, TURN, [s.run for s in on]),
     "conclude": lambda db, who, on: runs.conclude(
@@ -150,7 +170,7 @@ ABOUT_JOBS: Mapping[str, Said] = {
     "beat": _beat,
     "retire": _retire,
     "suspect": lambda db, who, on: jobs.suspect(db, who),
-    "bury": lambda db, who, on: jobs.bury(db, who, MINUTE),
+    "bury": lambda db, who, on: jobs.bury(db, who, MINUTE, ALWAYS),
 }
 
 _EPOCH_FENCED = {word: said for word, said in ABOUT_TASKS.items() if VERBS[word.partition(":")[0]].fence is Fence.EPOCH}
@@ -158,6 +178,7 @@ _BY_KIND: Mapping[str, Mapping[str, Said]] = {
     "task": {**ABOUT_TASKS, **ABOUT_WAITS},
     "wait": ABOUT_WAITS,
     "kill": ABOUT_KILLS,
+    "callback": ABOUT_CALLBACKS,
     "run": {**ABOUT_RUNS, **ABOUT_NEIGHBOURS},
     "epoch": {**_EPOCH_FENCED, **ABOUT_MAPPED, **ABOUT_NEIGHBOURS},
     "job": ABOUT_JOBS,
@@ -166,7 +187,7 @@ WORDS: Mapping[str, Said] = {word: said for group in _BY_KIND.values() for word,
 
 # Verbs of the table that leave no row for a second one to meet, or are part of another verb's statement.
 ALONE = {"register", "launch", "reopen"}
-_CLAIM_GROWS_OR_GOES = {"claim", "release", "release_all", "orphan", "park", *ABOUT_KILLS}
+_CLAIM_GROWS_OR_GOES = {"claim", "release", "release_all", "orphan", "park", *ABOUT_KILLS, *ABOUT_CALLBACKS}
 _FENCES: Mapping[str, Fence] = {
     **{verb.name: verb.fence for verb in VERBS.values()},
     **{verb.name: verb.fence for verb in HOLDER_VERBS},
@@ -183,6 +204,11 @@ def candidates(spot: Spot) -> Mapping[str, Said]:
     return _BY_KIND[spot.kind]
 
 
+def apart(first: str, second: str) -> bool:
+    """Tell whether two words change different rows: a timeout stands at the task, the holder at the wait."""
+    return (first == "extend" and second in ABOUT_WAITS) or (second == "extend" and first in ABOUT_WAITS)
+
+
 def outdates(first: str, second: str) -> bool:
     """Tell whether, by the table, the first verb takes the fence of the second one away."""
     before, after = verb_of(first), verb_of(second)
@@ -190,9 +216,15 @@ def outdates(first: str, second: str) -> bool:
         case Fence.LEG if after != "stopped":
             return before in VERBS and VERBS[before].new_leg
         case Fence.CLAIM:
-            return before in _CLAIM_GROWS_OR_GOES or before in VERBS
+            return before in _CLAIM_GROWS_OR_GOES or _ends_waits(before)
+        case Fence.WAIT:
+            return _ends_waits(before)
         case Fence.TURN:
             return _FENCES.get(before) is Fence.TURN
         case Fence.EPOCH:
             return before in ("clear", "mark", "adopt")
     return False
+
+
+def _ends_waits(verb: str) -> bool:
+    return verb in VERBS and VERBS[verb].moves.get(TaskState.DEFERRED, frozenset()) != frozenset({TaskState.DEFERRED})

@@ -13,7 +13,7 @@ from tests.simulation.ledger import Ledger, Task, Violation
 Row = Mapping[str, Any]
 # What ends a leg that a worker runs, and what ends a wait.
 LEG_OUTCOMES = {"succeed", "skip", "fail", "reschedule", "defer", "drain"}
-WAIT_OUTCOMES = {"fire", "fire_due", "end", "crash", "lapse"}
+WAIT_OUTCOMES = {"fire", "fire_due", "end", "crash", "lapse", "fire_by_hand", "fail_by_hand", "cancel"}
 
 
 async def check_tables(hand: Any, ledger: Ledger) -> None:

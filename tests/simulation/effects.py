@@ -11,9 +11,10 @@ from tests.simulation.ledger import Kill, Ledger, Task, Wait, Word
 S = TaskState
 KINDS = {S.SUCCESS: "success", S.FAILED: "failure", S.UP_FOR_RETRY: "retry", S.SKIPPED: "skipped"}
 # Not `skip_unstarted`: whoever asked to be called when a task skips itself has no use for every branch not taken.
-ANNOUNCED = {"succeed", "skip", "fail", "end", "fire_due", "pass_empty", "mark", "stop"}
+ANNOUNCED = {"succeed", "skip", "fail", "end", "fire_due", "pass_empty", "mark", "stop", "fire_by_hand", "cancel"}
 # Why an on_kill is asked for; `stop` says it itself.
 REASONS = {"clear": "cleared", "mark": "marked", "lapse": "timed_out", "remove": "removed"}
+REASONS |= {"fail_by_hand": "marked", "cancel": "marked"}
 TURNS = {"enqueue", "defer_at_start", "begin"}
 FAILURES = {S.FAILED, S.UPSTREAM_FAILED}
 
@@ -148,6 +149,26 @@ class TaskEffects:
         self._let_go(task, self._word.args[0])
         words = {"execution_timeout": "Execution timeout", "sensor_timeout": "Sensor timeout"}
         self._go_on_with(task, "__fail__", {"error": words.get(why, "Trigger timeout"), "reason": why})
+
+    # What people say about waits.
+
+    def fire_by_hand(self, task: Task, **_: Any) -> None:
+        wait, event = self._end_wait(task), self._word.args[1]
+        if wait.ends and event is None:
+            self._go_on_with(task, None, None)
+        else:
+            task.kwargs = {**(task.kwargs or {}), "event": wait.event if event is None else decoded(event)}
+
+    def fail_by_hand(self, task: Task, **_: Any) -> None:
+        self._let_go(task, self._word.args[0])
+        self._go_on_with(task, "__fail__", decoded(self._word.args[2]))
+
+    def extend(self, task: Task, **_: Any) -> None:
+        task.wait_deadline = earliest(self._items[task.id].until, task.try_deadline, task.sensor_deadline)
+
+    def cancel(self, task: Task, **_: Any) -> None:
+        self._let_go(task, self._word.args[0])
+        self._go_on_with(task, None, None)
 
     # What takes a task out of whatever it is in.
 

@@ -83,6 +83,18 @@ class Expectations:
 
         return self._due(limit, deadline)
 
+    def fire_by_hand(self, waits: Sequence[Any], *_: object) -> list[int]:
+        return self._seen(waits)
+
+    def fail_by_hand(self, _patience: timedelta, waits: Sequence[Any], *_: object) -> list[int]:
+        return self._seen(waits)
+
+    cancel = fail_by_hand
+
+    def extend(self, waits: Sequence[Any], _why: str) -> list[int]:
+        tasks = self._ledger.tasks
+        return self._seen([wait for wait in waits if _ends_later(tasks[wait.id], wait.until)])
+
     def claim(self, job: int, queues: Sequence[str], limit: int) -> list[int]:
         free = [wait for wait in self._ledger.waits.values() if wait.free and (wait.queue or "") in queues]
         taken = sorted(free, key=lambda wait: (-wait.priority, wait.id))[:limit]
@@ -182,14 +194,14 @@ class Expectations:
     def suspect(self) -> list[int]:
         return self._jobs(lambda j: j.holds_lock and j.suspected_at is None and j.id not in self._ledger.locks)
 
-    def bury(self, grace: timedelta) -> list[int]:
-        now = self._ledger.now
-        return self._jobs(
-            lambda job: (
-                job.heartbeat < now - timedelta(seconds=2.1 * job.heartbeat_sec)
-                or (job.suspected_at is not None and job.suspected_at <= now - grace)
-            )
-        )
+    def bury(self, grace: timedelta, watch: Any) -> list[int]:
+        def is_dead(job: Job) -> bool:
+            lease = timedelta(seconds=2.1 * job.heartbeat_sec)
+            silent = job.heartbeat < watch.until - lease
+            lost_its_lock = job.suspected_at is not None and job.suspected_at <= watch.until - grace
+            return watch.until - watch.since >= lease and (silent or lost_its_lock)
+
+        return self._jobs(is_dead)
 
     # The fences.
 
@@ -202,6 +214,9 @@ class Expectations:
             return []
         free = self._legs(legs, lambda task: task.state is S.SCHEDULED and holds(task))
         return [id for id in free if not self._ledger.stopped_waits(id)]
+
+    def _seen(self, waits: Sequence[Any]) -> list[int]:
+        return _ids(wait.id for wait in waits if self._ledger.tasks[wait.id].wait == wait.trigger_id)
 
     def _claims(self, trigger: int, claim: int) -> bool:
         return trigger in self._ledger.waits and self._ledger.waits[trigger].claim == claim
@@ -249,3 +264,9 @@ def _lapsed_before(wait: Wait, task: Task) -> bool:
 def _let_go_leg(task: Task) -> int | None:
     """The leg of a child that has still to stop."""
     return task.child_leg if task.state in LET_GO else None
+
+
+def _ends_later(task: Task, until: datetime) -> bool:
+    """Whether a wait may go on for longer than it would; there are deadlines that it cannot move."""
+    last = min(date for date in (until, task.try_deadline, task.sensor_deadline) if date is not None)
+    return task.wait_deadline is not None and task.wait_deadline < last

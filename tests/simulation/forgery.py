@@ -9,7 +9,7 @@ from msgspec.structs import replace as with_fields
 from tests.simulation.effects import TURNS
 from tests.simulation.ledger import Word
 
-NUMBERS = ("leg", "claim", "epoch", "fence")
+NUMBERS = ("leg", "claim", "epoch", "fence", "trigger_id")
 
 
 def is_batch(argument: Any) -> bool:

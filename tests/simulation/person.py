@@ -1,6 +1,9 @@
-"""A simulated person: launches, clears, marks and removes, by what the screen showed a while ago."""
+"""A simulated person: launches, clears, marks and removes, and steers waits, by what the screen showed a while ago."""
+
+from datetime import timedelta
 
 from bide.model.states import FINISHED_RUN, RunState, TaskState
+from bide.store.by_hand import ExtendedWait, SeenWait
 from bide.store.runs import Picture
 from tests.simulation.shapes import SHAPES
 from tests.simulation.world import World
@@ -18,6 +21,7 @@ class Person:
         self.world, self.rng, self.name = world, world.rng, name
         self.launched = 0
         self.screen: dict[int, int] = {}
+        self.waits: list[SeenWait] = []
 
     async def act(self) -> None:
         """Do one thing."""
@@ -30,6 +34,8 @@ class Person:
             self.mark_run: 2,
             self.stray: 2,
             self.publish: 2,
+            self.look_at_waits: 3,
+            self.steer: 5,
         }
         await self.rng.choices(list(actions), list(actions.values()))[0]()
 
@@ -76,6 +82,33 @@ class Person:
                 await self.look()
         picture = Picture(run, self.screen.get(run, 0))
         await self.world.say("mark_run", self.name, (picture,), self.rng.choice(FINISHED), "known better")
+
+    async def look_at_waits(self) -> None:
+        """See what tasks wait for."""
+        tasks = self.world.ledger.tasks.values()
+        self.waits = [SeenWait(task.id, task.wait) for task in tasks if task.wait is not None]
+
+    async def steer(self) -> None:
+        """Say something about waits that are on the screen; they may be over, or have become others."""
+        if not self.waits:
+            return await self.look_at_waits()
+        chosen = {wait.id: wait for wait in self.rng.choices(self.waits, k=self.rng.randint(1, 3))}
+        waits, patience = tuple(chosen[id] for id in sorted(chosen)), self.world.patience()
+        match self.rng.choice(("fire_by_hand", "fail_by_hand", "cancel", "extend", "extend")):
+            case "fire_by_hand":
+                event = self.rng.choice((None, '{"by": "hand"}'))
+                await self.world.say("fire_by_hand", self.name, waits, event, "it has come")
+            case "fail_by_hand":
+                await self.world.say("fail_by_hand", self.name, patience, waits, '{"error": "no use"}', "no use")
+            case "cancel":
+                await self.world.say("cancel", self.name, patience, waits, self.rng.choice(MARKS), "enough")
+            case "extend":
+                until = self.world.ledger.now + timedelta(seconds=self.rng.uniform(-30, 300))
+                later = tuple(ExtendedWait(wait.id, wait.trigger_id, until) for wait in waits)
+                await self.world.say("extend", self.name, later, "give it time")
+        if self.rng.random() < 0.5:
+            await self.look_at_waits()
+        return None
 
     async def stray(self) -> None:
         await self.world.stray_wait(kept=self.rng.random() < 0.3)

@@ -10,7 +10,7 @@ from bide.model.states import RunState, TaskState
 from bide.scheduler.room import Room
 from bide.store import deferral, views
 from bide.store.deferral import NewWait
-from bide.store.jobs import JobType
+from bide.store.jobs import JobType, Watch
 from bide.store.legs import FailedLeg
 from bide.store.queueing import Refused
 from bide.store.rows import Leg
@@ -186,11 +186,20 @@ class Scheduler(Actor):
             if not self.world.chaos or self.rng.random() < 0.5:
                 await self.world.say(verb, self.who, *args)
 
+    def watch(self) -> Watch:
+        """It may have begun a moment ago, or have been away; in the end it has watched all along."""
+        now, long_ago = self.world.ledger.now, timedelta(days=1)
+        since, until = (long_ago, timedelta(0))
+        if self.world.chaos:
+            since = self.rng.choice((long_ago, timedelta(seconds=10), timedelta(0)))
+            until = self.rng.choice((timedelta(0), timedelta(0), timedelta(seconds=3)))
+        return Watch(now - since, now - until)
+
     async def keep_house(self) -> None:
         limit = self.rng.choice((1, 2, MANY)) if self.world.chaos else MANY
         chores: list[tuple[str, tuple[Any, ...]]] = [
             ("suspect", ()),
-            ("bury", (GRACE,)),
+            ("bury", (GRACE, self.watch())),
             ("orphan", (limit,)),
             ("rescue", (limit,)),
             ("give_up", (limit,)),

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import asyncpg
 
-from bide.store import deferral, holding, jobs, legs, people, queueing, runs
+from bide.store import by_hand, deferral, holding, jobs, legs, people, queueing, runs
 from bide.store.database import Database, session_settings
 from bide.store.jobs import LOCKS_OF_PROCESSES, NewJob
 from bide.store.runs import NewRun
@@ -55,6 +55,7 @@ STORE: Mapping[str, Callable[..., Awaitable[Any]]] = {
         holding.take_kill, holding.acknowledge, holding.give_up, holding.sweep,
         runs.begin, runs.conclude, runs.expire, runs.mark_run, runs.ready, runs.block, runs.skip_unstarted,
         runs.pass_empty, runs.adopt, runs.expand,
+        by_hand.fire_by_hand, by_hand.fail_by_hand, by_hand.cancel, by_hand.extend,
         people.clear, people.mark, people.stop, people.remove,
     )
 }  # fmt: skip

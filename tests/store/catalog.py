@@ -3,7 +3,8 @@
 import asyncpg
 
 # The order of columns is left out, because no statement relies on it and a migration can only add them at the end.
-# The names of checks are in, because a later migration may have to name one.
+# The names of checks are in, because a later migration may have to name one. Some servers note among the options of a
+# column, as `pg_attver`, when it came to be; that is no part of the shape.
 CATALOG = """
 with ours as (
     select c.oid, c.relname, c.relkind, c.relpersistence, c.reloptions, c.relrowsecurity, c.relacl, c.relreplident
@@ -17,7 +18,8 @@ union all
 select 'column', relname || '.' || attname,
        concat_ws(' ', format_type(atttypid, atttypmod), attnotnull, 'default', pg_get_expr(d.adbin, d.adrelid),
                  'identity', attidentity, 'generated', attgenerated, attcollation::regcollation, attstorage,
-                 attcompression, attoptions, attacl, col_description(ours.oid, attnum))
+                 attcompression, array(select o from unnest(attoptions) o where o not like 'pg_attver=%'), attacl,
+                 col_description(ours.oid, attnum))
 from ours join pg_attribute on attrelid = ours.oid and attnum > 0 and not attisdropped
 left join pg_attrdef d on d.adrelid = ours.oid and d.adnum = attnum
 union all

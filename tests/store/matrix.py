@@ -43,7 +43,7 @@ class Case:
         ends = verb.moves.get(row.state, frozenset())
         if self.word.to is not None:
             ends &= {self.word.to}
-        if verb.name == "fire_due":
+        if verb.name == "fire_due" or (verb.name == "fire_by_hand" and self.word.to is None):
             ends &= {S.SUCCESS if row.wait and row.wait.ends else S.SCHEDULED}
         fits = self.offset == 0 and self.turn_offset == 0 and NEEDS.get(verb.name, _anything)(row)
         return next(iter(ends)) if ends and fits else None
@@ -97,13 +97,16 @@ def _waiting() -> Iterator[Row]:
 def words() -> list[Word]:
     """Every verb of the table, in as many ways as it has ends to choose from."""
     chosen = {"fail": (S.FAILED, S.UP_FOR_RETRY), "end": (S.SUCCESS, S.SKIPPED, S.SCHEDULED)}
-    chosen["mark"] = (S.SUCCESS, S.FAILED, S.SKIPPED)
-    return [Word(verb, to) for verb in VERBS.values() for to in chosen.get(verb.name, (None,))]
+    chosen["mark"] = chosen["cancel"] = (S.SUCCESS, S.FAILED, S.SKIPPED)
+    # With an event, and with none: then a timer does what it would do at its date.
+    ways: dict[str, tuple[TaskState | None, ...]] = {**chosen, "fire_by_hand": (S.SCHEDULED, None)}
+    return [Word(verb, to) for verb in VERBS.values() for to in ways.get(verb.name, (None,))]
 
 
 OFFSETS: Mapping[Fence, tuple[tuple[int, int], ...]] = {
     Fence.LEG: ((0, 0), (-1, 0), (1, 0)),
     Fence.CLAIM: ((0, 0), (-1, 0), (1, 0)),
+    Fence.WAIT: ((0, 0), (-1, 0), (1, 0)),
     Fence.EPOCH: ((0, 0), (-1, 0), (1, 0)),
     # Who holds a turn was also given a leg.
     Fence.TURN: tuple((leg, turn) for turn in (-1, 1, 0) for leg in (0, -1, 1)),
@@ -168,5 +171,6 @@ NEEDS: Mapping[str, Callable[[Row], bool]] = {
     "rescue": lambda row: has_child(row) and not row.owner_alive,
     "fire_due": _due_timer,
     "lapse": _overdue,
+    "extend": lambda row: row.timeout,
     "wake": lambda row: row.due,
 }

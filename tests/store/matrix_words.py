@@ -5,11 +5,11 @@ from datetime import timedelta
 from typing import Any
 
 from bide.model.states import TaskState
-from bide.store import deferral, legs, people, queueing, runs, views
+from bide.store import by_hand, deferral, legs, people, queueing, runs, views
 from bide.store.database import Database
 from bide.store.rows import Leg
 from tests.store.matrix import Case
-from tests.store.scene import PATIENCE, Placed, Scene
+from tests.store.scene import NOW, PATIENCE, Placed, Scene
 
 Given = Sequence[tuple[Case, Placed]]
 WHO, WHY = "matrix", "because"
@@ -65,6 +65,10 @@ def _waits(given: Given) -> list[deferral.NewWait]:
     ]
 
 
+def _seen(given: Given) -> list[by_hand.SeenWait]:
+    return [by_hand.SeenWait(one.id, (one.trigger_id or -one.id) + case.offset) for case, one in given]
+
+
 def _failed(given: Given, rest: timedelta | None) -> list[legs.FailedLeg]:
     return [
         legs.FailedLeg(
@@ -101,6 +105,12 @@ FENCED: Mapping[str, Callable[[Database, Given, TaskState | None], Awaitable[Seq
     "crash": lambda db, given, to: deferral.crash(
         db, WHO, [deferral.Crashed(*claim, '{"error": "e"}', WHY) for claim in _claims(given)]
     ),
+    "fire_by_hand": lambda db, given, to: by_hand.fire_by_hand(db, WHO, _seen(given), None if to is None else "2", WHY),
+    "fail_by_hand": lambda db, given, to: by_hand.fail_by_hand(db, WHO, PATIENCE, _seen(given), '{"error": "e"}', WHY),
+    "cancel": lambda db, given, to: by_hand.cancel(db, WHO, PATIENCE, _seen(given), to or S.SUCCESS, WHY),
+    "extend": lambda db, given, to: by_hand.extend(
+        db, WHO, [by_hand.ExtendedWait(seen.id, seen.trigger_id, NOW + HOUR) for seen in _seen(given)], WHY
+    ),
 }
 
 IN_TURN: Mapping[str, Callable[[Database, Given, int], Awaitable[Sequence[Any]]]] = {
@@ -121,5 +131,6 @@ PEOPLE: Mapping[str, Callable[[Database, Given, TaskState | None], Awaitable[Seq
     "remove": lambda db, given, to: people.remove(db, WHO, PATIENCE, [one.id for _, one in given]),
 }
 
-SAYS_WHY = frozenset({"unqueue", "skip", "fail", "end", "crash", "clear", "mark"})
+BY_HAND = ("fire_by_hand", "fail_by_hand", "cancel", "extend")
+SAYS_WHY = frozenset({"unqueue", "skip", "fail", "end", "crash", "clear", "mark", *BY_HAND})
 """Verbs whose caller says why, in these words."""

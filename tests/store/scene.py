@@ -13,8 +13,11 @@ import asyncpg
 
 from bide.model.states import FINISHED_RUN, TERMINAL, RunState, TaskState
 from bide.model.transitions import FAIL_METHOD
+from bide.store.jobs import Watch
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
+ALWAYS = Watch(datetime(1970, 1, 1, tzinfo=UTC), datetime(2970, 1, 1, tzinfo=UTC))
+"""Somebody has watched all along, up to now."""
 TICK = timedelta(microseconds=1)
 """The smallest step of PostgreSQL's clock."""
 PATIENCE = timedelta(seconds=30)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
@@ -12,13 +12,16 @@ import pytest
 from bide.model.states import TaskState
 from bide.store import holding, jobs
 from bide.store.database import Database
-from bide.store.jobs import Buried, JobType, Load, NewJob
+from bide.store.jobs import Buried, JobType, Load, NewJob, Watch
 from tests.process.eventually import eventually
-from tests.store.scene import NOW, Row, Scene, Wait, set_clock
+from tests.store.scene import ALWAYS, NOW, TICK, Row, Scene, Wait, set_clock
 
 WHO = "test"
 GRACE = timedelta(seconds=2)
 SECOND = timedelta(seconds=1)
+LEASE = 10.5 * SECOND
+HEARD = NOW - 60 * SECOND
+"""When a process has beaten for the last time."""
 TRIGGERER = NewJob(job_type=JobType.TRIGGERER, hostname="here", holds_lock=True, capacity=10, queues=("", "fast"))
 
 
@@ -69,10 +72,10 @@ async def test_a_process_lives_as_long_as_it_beats(db: Database, scene: Scene) -
     await scene.connection.execute("update job set heartbeat_sec = 1000 where id = any ($1)", list(alive))
     for beats in range(1, 4):
         await set_clock(scene.connection, NOW + beats * 10 * SECOND)
-        assert await jobs.bury(db, WHO, GRACE) == []
+        assert await jobs.bury(db, WHO, GRACE, ALWAYS) == []
         assert await jobs.beat(db, job)
     await set_clock(scene.connection, NOW + 40.6 * SECOND)
-    assert await jobs.bury(db, WHO, GRACE) == [Buried(job, JobType.WORKER, "here", "its heartbeat is overdue")]
+    assert await jobs.bury(db, WHO, GRACE, ALWAYS) == [Buried(job, JobType.WORKER, "here", "its heartbeat is overdue")]
     # It was only frozen. It hears that it must begin anew, and nothing else of it counts any more.
     assert not await jobs.beat(db, job)
     assert not await jobs.retire(db, WHO, job)
@@ -85,7 +88,7 @@ async def test_a_process_that_retires_is_not_buried(db: Database, scene: Scene) 
     assert not await jobs.retire(db, WHO, job)
     await set_clock(scene.connection, NOW + timedelta(days=1))
     assert job not in await jobs.suspect(db, WHO)
-    assert job not in {buried.id for buried in await jobs.bury(db, WHO, GRACE)}
+    assert job not in {buried.id for buried in await jobs.bury(db, WHO, GRACE, ALWAYS)}
 
 
 async def test_whoever_holds_its_lock_is_not_suspected_until_its_connection_is_gone(
@@ -99,9 +102,9 @@ async def test_whoever_holds_its_lock_is_not_suspected_until_its_connection_is_g
     assert await jobs.suspect(db, WHO) == []  # once is enough
     # Long before its heartbeat is overdue, and not before the grace is over.
     await set_clock(scene.connection, NOW + GRACE - 0.1 * SECOND)
-    assert await jobs.bury(db, WHO, GRACE) == []
+    assert await jobs.bury(db, WHO, GRACE, ALWAYS) == []
     await set_clock(scene.connection, NOW + GRACE)
-    (buried,) = await jobs.bury(db, WHO, GRACE)
+    (buried,) = await jobs.bury(db, WHO, GRACE, ALWAYS)
     assert (buried.id, buried.why) == (job, "its lock was freed and it stayed silent")
     history = await scene.connection.fetch("select verb, why from history where job_id = $1 order by id", job)
     assert [tuple(entry) for entry in history] == [
@@ -123,7 +126,31 @@ async def test_a_process_that_lost_only_its_connection_clears_itself_by_beating(
         assert await jobs.hold_lock(connection, job)
         await set_clock(scene.connection, NOW + 2 * GRACE)
         assert await jobs.suspect(db, WHO) == []
-        assert await jobs.bury(db, WHO, GRACE) == []
+        assert await jobs.bury(db, WHO, GRACE, ALWAYS) == []
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "is_buried"),
+    [
+        (HEARD, HEARD + LEASE + TICK, True),
+        (HEARD, HEARD + LEASE - TICK, False),  # its lease has ended since, and nobody has looked at it since
+        (HEARD + TICK, HEARD + LEASE + TICK, True),
+        (HEARD + 2 * TICK, HEARD + LEASE + TICK, False),  # nobody looked when it may have been an outage
+        (NOW, NOW, False),
+        (NOW, NOW + timedelta(days=1), False),  # nobody has seen the future
+    ],
+)
+@pytest.mark.parametrize("locked", [True, False], ids=["lost its lock", "has no lock"])
+async def test_silence_counts_as_far_as_it_was_watched(
+    db: Database, scene: Scene, since: datetime, until: datetime, is_buried: bool, locked: bool
+) -> None:
+    await scene.connection.execute("update job set heartbeat_sec = 1e6")
+    job = await jobs.register(db, WHO, NewJob(job_type=JobType.WORKER, hostname="here", holds_lock=locked))
+    await scene.connection.execute(
+        "update job set latest_heartbeat = $2, suspected_at = $3 where id = $1", job, HEARD, HEARD if locked else None
+    )
+    buried = await jobs.bury(db, WHO, GRACE, Watch(since, until))
+    assert [row.id for row in buried] == [job] * is_buried
 
 
 async def test_a_lock_is_held_by_one(db: Database, database: str) -> None:
@@ -167,7 +194,7 @@ async def test_of_many_who_look_one_suspects_and_one_buries(db: Database, scene:
     suspected = await asyncio.gather(*(jobs.suspect(db, WHO) for _ in range(4)))
     assert sorted(job for jobs_found in suspected for job in jobs_found) == numbers
     await set_clock(scene.connection, NOW + GRACE)
-    buried = await asyncio.gather(*(jobs.bury(db, WHO, GRACE) for _ in range(4)))
+    buried = await asyncio.gather(*(jobs.bury(db, WHO, GRACE, ALWAYS) for _ in range(4)))
     assert sorted(job.id for jobs_found in buried for job in jobs_found) == numbers
 
 

@@ -36,6 +36,7 @@ FENCES = {
     "leg": (r"t\.(child_)?leg = g\.leg|g\.leg = t\.(child_)?leg", "true"),
     "claim": (r"\bw\.claim = g\.claim", "true"),
     "epoch": (r"p\.epoch = g\.epoch", "true"),
+    "wait": (r"g\.trigger_id = t\.waits_for", "true"),
     "turn": (r"where number = \$2", "where number <> $2 - 1000"),
     "date": (r"(w\.due_at|t\.trigger_timeout|t\.wake_at) <= \(select now from moment\)", "true"),
     "dead owner": (r"j\.state <> 'running'", "true"),
@@ -43,7 +44,19 @@ FENCES = {
 # Within the places that choose rows, not those that set values. Some verbs need no look at the state: only a deferred
 # task has `waits_for`, only one that rests has `wake_at`, and none has a worker but those that `rescue` may free.
 STATE = r"(?<!when )t\.state (= '\w+'|(not )?in\s+\([^)]*\)|<> \$4)"
-STATELESS = {"fire", "end", "crash", "fire_due", "lapse", "wake", "rescue"}
+STATELESS = {
+    "fire_by_hand",
+    "fail_by_hand",
+    "cancel",
+    "extend",
+    "fire",
+    "end",
+    "crash",
+    "fire_due",
+    "lapse",
+    "wake",
+    "rescue",
+}
 
 
 def broken(verb: str, pattern: str, instead: str) -> Statement:

@@ -13,6 +13,7 @@ import pytest
 from bide.store import deferral, holding, jobs, legs, queueing, runs, views
 from bide.store.database import Database
 from bide.store.rows import Leg
+from tests.store.scene import ALWAYS
 
 TASKS = ("abandoned", "broken", "finished", "fresh", "overdue", "slow")
 WHO = "test"
@@ -63,7 +64,7 @@ async def night(db: Database, connection: Any) -> Night:
     await legs.succeed(db, WHO, await run_again(db, worker, [Leg(task.id, task.leg) for task in resumed]))
     await set_back(connection, timedelta())
     await jobs.beat(db, alive)
-    await jobs.bury(db, WHO, HOUR)
+    await jobs.bury(db, WHO, HOUR, ALWAYS)
     triggers |= await deferred(db, {"fresh": started["fresh"]}, timeouts={})
     stray = await connection.fetchval(
         "insert into trigger (classpath, kwargs, created_date) values ('some.Trigger', '', now()) returning id"

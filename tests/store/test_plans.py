@@ -14,11 +14,13 @@ import asyncpg
 from bide.sql import Statement, statement_files, statements
 from bide.store.database import session_settings
 
-EVERY = [found for file in statement_files() if file != "migrations.sql" for found in statements(file).values()]
+# Scratch databases never grow.
+ASIDE = {"migrations.sql", "scratch.sql"}
+EVERY = [found for file in statement_files() if file not in ASIDE for found in statements(file).values()]
 GROWING = {"task_instance", "trigger", "dag_run", "history", "xcom", "callback"}
 SCANS = {"Seq Scan", "Index Scan", "Index Only Scan", "Bitmap Heap Scan"}
 # They read an index from its beginning because they ask for everything, or for the first few, that is in it.
-BY_DESIGN = {"orphan", "busy", "failing", "legs_of", "rescue", "agenda", "beginnable", "outdated_runs"}
+BY_DESIGN = {"orphan", "busy", "failing", "legs_of", "rescue", "agenda", "beginnable", "outdated_runs", "free_callback"}
 # A person asks for them, seldom, and they count what there is.
 FOR_PEOPLE = {
     "count_runs_by_state",

@@ -1,6 +1,7 @@
 """DAG files for tests without the authoring interface: a file is a module, and each of its functions is a task.
 
-A function takes the order of its leg and the port to its worker. It returns an outcome, or a value for its XCom.
+A function takes the order of its leg, or of a callback, and the port to its worker. It returns an outcome, or a value
+for its XCom.
 """
 
 import json
@@ -10,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from bide.children.port import SocketPort
-from bide.model.messages import RunLeg
+from bide.model.messages import RunCallback, RunLeg
 from bide.model.outcome import Deferred, Failed, Outcome, Rescheduled, Skipped, Succeeded
 
 
@@ -26,9 +27,10 @@ def load(path: str, root: str, source: str) -> Mapping[str, Any]:
     return {"dag": module}
 
 
-def run_leg(order: RunLeg, dag: Any, port: SocketPort) -> Outcome:
-    """Call the function of the task, or that in which it goes on."""
-    result = getattr(dag, order.next_method or order.task_id)(order, port)
+def run_leg(order: RunLeg | RunCallback, dag: Any, port: SocketPort) -> Outcome:
+    """Call the function of the task, or that in which it goes on, or one such as `on_failure`."""
+    name = f"on_{order.kind}" if isinstance(order, RunCallback) else order.next_method or order.task_id
+    result = getattr(dag, name)(order, port)
     if isinstance(result, Succeeded | Failed | Skipped | Deferred | Rescheduled):
         return result
     return Succeeded({} if result is None else {"return_value": json.dumps(result)})

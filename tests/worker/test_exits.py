@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from bide.hosting.exits import OUT_OF_MEMORY, OutOfMemory, exit_of, sentence
 from bide.model.messages import Gone
-from bide.worker.exits import OUT_OF_MEMORY, OutOfMemory, exit_of, sentence
 
 
 class Machine:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from bide.hosting.logs import LONGEST_CHUNK, LegLog
 from bide.process.masking import Masker
 from bide.store.records import NewChunk, append_log, read_log
-from bide.worker.logs import LONGEST_CHUNK, LegLog
 from tests.process.eventually import eventually
 from tests.worker.stage import Stage
 

@@ -5,11 +5,13 @@ from bide.authoring.arguments import OperatorArguments, TaskArguments
 from bide.authoring.asset import Asset
 from bide.authoring.branching import BaseBranchOperator, follow
 from bide.authoring.calling import call_with_context
+from bide.authoring.clock import rest, utcnow
 from bide.authoring.connection import BaseHook, Connection
 from bide.authoring.context import Context, get_current_context
 from bide.authoring.dag import DAG
 from bide.authoring.dagflow import dag
 from bide.authoring.decorated import TaskFunction
+from bide.authoring.deferring import TaskDeferred, defer
 from bide.authoring.engine import clear_run, count_tasks, is_latest_run, launch_run, run_state, task_ids
 from bide.authoring.group import TaskGroup, task_group
 from bide.authoring.instance import DagRun, RuntimeTaskInstance
@@ -19,9 +21,23 @@ from bide.authoring.params import Param, ParamsDict
 from bide.authoring.place import mistake, near
 from bide.authoring.reference import literal
 from bide.authoring.relations import Label, chain, chain_linear, cross_downstream
-from bide.authoring.schedule import CronDataIntervalTimetable, CronTriggerTimetable, DeltaDataIntervalTimetable
+from bide.authoring.schedule import (
+    CronDataIntervalTimetable,
+    CronTriggerTimetable,
+    DeltaDataIntervalTimetable,
+    DeltaTriggerTimetable,
+)
 from bide.authoring.sensor import BaseSensorOperator, PokeReturnValue, SensorArguments
 from bide.authoring.shell import Shell, environment
+from bide.authoring.trigger import (
+    BaseTrigger,
+    StartTriggerArgs,
+    TaskFailedEvent,
+    TaskSkippedEvent,
+    TaskSuccessEvent,
+    Timer,
+    TriggerEvent,
+)
 from bide.authoring.variable import Variable
 from bide.authoring.xcomarg import XComArg
 from bide.model.plan import WeightRule
@@ -36,6 +52,7 @@ __all__ = [
     "BaseHook",
     "BaseOperator",
     "BaseSensorOperator",
+    "BaseTrigger",
     "Connection",
     "Context",
     "CronDataIntervalTimetable",
@@ -43,6 +60,7 @@ __all__ = [
     "DagRun",
     "DagRunState",
     "DeltaDataIntervalTimetable",
+    "DeltaTriggerTimetable",
     "Label",
     "MappedOperator",
     "OperatorArguments",
@@ -52,10 +70,17 @@ __all__ = [
     "RuntimeTaskInstance",
     "SensorArguments",
     "Shell",
+    "StartTriggerArgs",
     "TaskArguments",
+    "TaskDeferred",
+    "TaskFailedEvent",
     "TaskFunction",
     "TaskGroup",
     "TaskInstanceState",
+    "TaskSkippedEvent",
+    "TaskSuccessEvent",
+    "Timer",
+    "TriggerEvent",
     "TriggerRule",
     "Variable",
     "WeightRule",
@@ -67,6 +92,7 @@ __all__ = [
     "count_tasks",
     "cross_downstream",
     "dag",
+    "defer",
     "environment",
     "follow",
     "get_current_context",
@@ -76,7 +102,9 @@ __all__ = [
     "macros",
     "mistake",
     "near",
+    "rest",
     "run_state",
     "task_group",
     "task_ids",
+    "utcnow",
 ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-from bide.authoring.port import ask
+from bide.authoring.port import ask, async_ask
 from bide.exceptions import NotFound, TaskError
 from bide.model.questions import GetConnection
 
@@ -32,7 +32,15 @@ class Connection:
     @classmethod
     def get(cls, conn_id: str) -> Connection:
         """Return a connection by its id."""
-        text = ask(GetConnection(conn_id))
+        return cls._from_answer(ask(GetConnection(conn_id)), conn_id)
+
+    @classmethod
+    async def aget(cls, conn_id: str) -> Connection:
+        """Return a connection by its id, to a trigger."""
+        return cls._from_answer(await async_ask(GetConnection(conn_id)), conn_id)
+
+    @classmethod
+    def _from_answer(cls, text: str | None, conn_id: str) -> Connection:
         if text is None:
             raise NotFound(f"There is no connection {conn_id!r}. Add it under this id.")
         return cls.from_json(text, conn_id) if text.lstrip().startswith("{") else cls.from_uri(text, conn_id)
@@ -113,3 +121,8 @@ class BaseHook:
     def get_connection(cls, conn_id: str) -> Connection:
         """Return a connection by its id."""
         return Connection.get(conn_id)
+
+    @classmethod
+    async def aget_connection(cls, conn_id: str) -> Connection:
+        """Return a connection by its id, to a trigger."""
+        return await Connection.aget(conn_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
@@ -108,6 +109,16 @@ _current: list[Context] = []
 def set_current(context: Context | None) -> None:
     """Say which context tasks find by `get_current_context`."""
     _current[:] = [] if context is None else [context]
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Let other tasks be run in the middle of one, which finds its context again afterwards."""
+    mine = _current[:]
+    try:
+        yield
+    finally:
+        _current[:] = mine
 
 
 def get_current_context() -> Context:

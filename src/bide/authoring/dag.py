@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta, tzinfo
 from functools import cached_property
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Self, Unpack
 
@@ -16,7 +17,9 @@ from bide.authoring.group import TaskGroup, numbered
 from bide.authoring.node import Node
 from bide.authoring.params import NOTHING, Param, ParamsDict
 from bide.authoring.place import here, mistake, near
+from bide.authoring.port import is_answered
 from bide.authoring.reference import ParamReference
+from bide.authoring.results import RunResult
 from bide.authoring.schedule import schedule_plan, zone_name
 from bide.authoring.template import Templates
 
@@ -162,6 +165,30 @@ class DAG:
         elif name not in self.params:
             self.params[name] = Param()
         return ParamReference(name)
+
+    def test(
+        self,
+        run_after: datetime | None = None,
+        logical_date: datetime | None = None,
+        run_conf: Mapping[str, Any] | None = None,
+        conn_file_path: str | None = None,
+        variable_file_path: str | None = None,
+        use_executor: bool = False,
+        mark_success_pattern: str | None = None,
+    ) -> RunResult:
+        """Run it to its end in this process, on the real engine, and tell how that went. No wait takes any time.
+
+        Tasks whose ids match `mark_success_pattern` count as done without being run.
+        """
+        if scope.is_watched() or is_answered():
+            raise mistake("dag.test() runs all tasks; call it below `if __name__ == '__main__':`.")
+        if use_executor:
+            raise mistake("dag.test() runs tasks in this process; take use_executor away.")
+        # The engine knows what stands here, and not the other way round: a child never loads it.
+        testing = import_module("bide.testing")
+        given = testing.Given(run_conf or {}, logical_date, run_after, variable_file_path, conn_file_path)
+        result: RunResult = testing.shown_plainly(self, given, mark_success_pattern)
+        return result
 
     @cached_property
     def templates(self) -> Templates:

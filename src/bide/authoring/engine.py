@@ -1,4 +1,7 @@
-"""What a task can ask of the engine beside its own XComs: about runs and tasks of other DAGs, and for new runs."""
+"""What a task can ask of the engine beside its own XComs: about runs and tasks of other DAGs, and for new runs.
+
+The functions with an `a` before their names are for triggers, which await the answer.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from bide.authoring.port import ask
+from bide.authoring.port import ask, async_ask
 from bide.authoring.values import VALUES, in_utc
 from bide.model import questions
 from bide.model.states import RunState, TaskState
@@ -30,8 +33,15 @@ def clear_run(dag_id: str, run_id: str) -> None:
 
 def run_state(dag_id: str, *, run_id: str | None = None, logical_date: datetime | None = None) -> RunState | None:
     """Tell where a run is; None if there is no such run."""
-    answer = ask(questions.GetRun(dag_id=dag_id, run_id=run_id, logical_date=in_utc(logical_date)))
-    return None if answer is None else RunState(answer)
+    return _run_state(ask(questions.GetRun(dag_id=dag_id, run_id=run_id, logical_date=in_utc(logical_date))))
+
+
+async def arun_state(
+    dag_id: str, *, run_id: str | None = None, logical_date: datetime | None = None
+) -> RunState | None:
+    """Tell a trigger where a run is; None if there is no such run."""
+    question = questions.GetRun(dag_id=dag_id, run_id=run_id, logical_date=in_utc(logical_date))
+    return _run_state(await async_ask(question))
 
 
 def is_latest_run(dag_id: str, run_id: str) -> bool:
@@ -41,8 +51,12 @@ def is_latest_run(dag_id: str, run_id: str) -> bool:
 
 def task_ids(dag_id: str, *, group_id: str | None = None) -> list[str] | None:
     """List the tasks of a DAG, or of one of its groups; None if there is no such DAG or group."""
-    answer = ask(questions.GetTasks(dag_id=dag_id, group_id=group_id))
-    return None if answer is None else list(answer)
+    return _ids(ask(questions.GetTasks(dag_id=dag_id, group_id=group_id)))
+
+
+async def atask_ids(dag_id: str, *, group_id: str | None = None) -> list[str] | None:
+    """List the tasks of a DAG, or of one of its groups, to a trigger; None if there is no such DAG or group."""
+    return _ids(await async_ask(questions.GetTasks(dag_id=dag_id, group_id=group_id)))
 
 
 def count_tasks(
@@ -54,12 +68,40 @@ def count_tasks(
     run_ids: Sequence[str] | None = None,
 ) -> int:
     """Count the task instances of a DAG that are in some states."""
-    dates = None if logical_dates is None else tuple(in_utc(date) for date in logical_dates)
-    question = questions.CountTasks(
+    return int(ask(_count(dag_id, states, task_ids, logical_dates, run_ids)))
+
+
+async def acount_tasks(
+    dag_id: str,
+    *,
+    states: Iterable[TaskState | str],
+    task_ids: Iterable[str] | None = None,
+    logical_dates: Sequence[datetime] | None = None,
+    run_ids: Sequence[str] | None = None,
+) -> int:
+    """Count the task instances of a DAG that are in some states, for a trigger."""
+    return int(await async_ask(_count(dag_id, states, task_ids, logical_dates, run_ids)))
+
+
+def _run_state(answer: str | None) -> RunState | None:
+    return None if answer is None else RunState(answer)
+
+
+def _ids(answer: Iterable[str] | None) -> list[str] | None:
+    return None if answer is None else list(answer)
+
+
+def _count(
+    dag_id: str,
+    states: Iterable[TaskState | str],
+    task_ids: Iterable[str] | None,
+    logical_dates: Sequence[datetime] | None,
+    run_ids: Sequence[str] | None,
+) -> questions.CountTasks:
+    return questions.CountTasks(
         dag_id=dag_id,
         states=tuple(TaskState(state) for state in states),
         task_ids=None if task_ids is None else tuple(task_ids),
         run_ids=None if run_ids is None else tuple(run_ids),
-        logical_dates=dates,
+        logical_dates=None if logical_dates is None else tuple(in_utc(date) for date in logical_dates),
     )
-    return int(ask(question))

@@ -40,6 +40,11 @@ def imported(root: str, before: Iterable[str], error: BaseException | None = Non
     return files | {file for frame, _ in passed if _lies_in(_inside(root), file := frame.f_code.co_filename)}
 
 
+def is_below_a_root(file: object) -> bool:
+    """Tell whether a file lies where the imports of DAG files start from."""
+    return any(_lies_in(_inside(root), file) for root in _roots)
+
+
 def _forget(root: str) -> None:
     for name in _below(root):
         if not name.startswith(f"{DAG_FILES}."):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NoReturn, Self, Unpack
 
+from bide.authoring import deferring
 from bide.authoring.arguments import OperatorArguments
 from bide.authoring.mapping import Partial
 from bide.authoring.node import Node
 from bide.authoring.place import here
 from bide.authoring.reference import needed_by
+from bide.authoring.trigger import BaseTrigger
 from bide.exceptions import TaskFailed
 
 if TYPE_CHECKING:
@@ -56,6 +59,20 @@ class BaseOperator(Node):
 
     def on_kill(self) -> None:
         """Stop what the task has started elsewhere. Called when its time is up or somebody stops it."""
+
+    def defer(
+        self,
+        *,
+        trigger: BaseTrigger,
+        method_name: str,
+        kwargs: Mapping[str, Any] | None = None,
+        timeout: timedelta | float | None = None,
+    ) -> NoReturn:
+        """Leave the worker until the trigger yields an event; then a new instance goes on in this method.
+
+        The method is called with the context, with `kwargs`, and with what the event carries as `event`.
+        """
+        deferring.defer(trigger, method_name, kwargs, timeout)
 
     def prepare_template(self) -> None:
         """Change arguments after the files of templates have been read, and before anything is rendered."""

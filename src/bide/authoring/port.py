@@ -1,14 +1,25 @@
-"""The way from a task's child to the engine: one question, one answer."""
+"""The way from an author's code to the engine: one question, one answer.
+
+A task asks with `ask`, and waits. A trigger asks with `await async_ask`, and the others on its event loop go on; code
+that it runs in a thread (`asyncio.to_thread`) asks as tasks do.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol
 
 from bide.errors import BideError
 from bide.exceptions import EngineRefused
 from bide.model.questions import Ask
+
+NOBODY = (
+    "Variables, connections and XComs are known only while a task or a trigger runs, not while a file is read. "
+    "Ask for them within a task, or in a template such as {{ var.value.name }}."
+)
 
 
 class Port(Protocol):
@@ -18,8 +29,17 @@ class Port(Protocol):
         """Return the answer, or raise a BideError with a sentence for the task's author."""
 
 
+class AsyncPort(Protocol):
+    """Answers the questions of one trigger, on the event loop that it runs in. Whoever runs triggers brings one."""
+
+    async def ask(self, question: Ask) -> Any:
+        """Return the answer, or raise a BideError with a sentence for the trigger's author."""
+
+
 # Not a context variable: threads that a task starts may ask too.
 _open: list[Port] = []
+# A context variable: many triggers run in one process, each with a port of its own.
+_of_trigger: ContextVar[tuple[AsyncPort, asyncio.AbstractEventLoop] | None] = ContextVar("of_trigger", default=None)
 
 
 @contextmanager
@@ -32,15 +52,72 @@ def answering(port: Port) -> Iterator[None]:
         _open.remove(port)
 
 
+def is_answered() -> bool:
+    """Tell whether there is somebody to ask, as while a task runs."""
+    return bool(_open)
+
+
+@contextmanager
+def answering_async(port: AsyncPort) -> Iterator[None]:
+    """Let a port answer what is asked by this asyncio task, by tasks that it starts, and by code that it has threads
+    run. Entered in the task that drives a trigger."""
+    token = _of_trigger.set((port, asyncio.get_running_loop()))
+    try:
+        yield
+    finally:
+        _of_trigger.reset(token)
+
+
+def answer_from_now_on(port: AsyncPort, loop: asyncio.AbstractEventLoop) -> None:
+    """Let a port answer what is asked in this context, which belongs to one trigger."""
+    _of_trigger.set((port, loop))
+
+
 def ask(question: Ask) -> Any:
-    """Ask the engine."""
+    """Ask the engine, and wait for the answer."""
+    found = _of_trigger.get()
+    if found is not None:
+        return _ask_from_thread(question, *found)
     if not _open:
-        raise EngineRefused(
-            "Variables, connections and XComs are known only while a task runs, not while its file is read. "
-            "Ask for them within a task, or in a template such as {{ var.value.name }}."
-        )
+        raise EngineRefused(NOBODY)
     try:
         return _open[-1].ask(question)
     except BideError as error:
         # Authors catch what tasks raise, and this is raised in a task.
         raise EngineRefused(str(error)) from None
+
+
+async def async_ask(question: Ask) -> Any:
+    """Ask the engine from a trigger. Nobody else waits meanwhile."""
+    found = _of_trigger.get()
+    if found is None:
+        raise EngineRefused(NOBODY)
+    port, _ = found
+    try:
+        return await port.ask(question)
+    except BideError as error:
+        raise EngineRefused(str(error)) from None
+
+
+def _ask_from_thread(question: Ask, port: AsyncPort, loop: asyncio.AbstractEventLoop) -> Any:
+    if _runs_here():
+        raise EngineRefused(
+            "This would stop all triggers of the event loop until the answer is there. In a trigger, await the answer: "
+            "`await BaseHook.aget_connection(…)`, `await Variable.aget(…)`, or `await asyncio.to_thread(function)`."
+        )
+    try:
+        return asyncio.run_coroutine_threadsafe(_answer(port, question), loop).result()
+    except BideError as error:
+        raise EngineRefused(str(error)) from None
+
+
+async def _answer(port: AsyncPort, question: Ask) -> Any:
+    return await port.ask(question)
+
+
+def _runs_here() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -59,6 +59,11 @@ def leave() -> None:
     _open.pop()
 
 
+def is_watched() -> bool:
+    """Tell whether somebody watches what comes to be, as while a DAG file is read."""
+    return bool(_watched)
+
+
 def note(task: Node) -> None:
     """Remember a new task for whoever watches."""
     if _watched:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import traceback
 from datetime import timedelta
-from threading import Event
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from bide.authoring import checks
+from bide.authoring import checks, clock
 from bide.authoring.arguments import OperatorArguments
 from bide.authoring.checks import Wrong
 from bide.authoring.operator import BaseOperator
@@ -115,7 +113,7 @@ class BaseSensorOperator(BaseOperator):
     def _wait(self, context: Context) -> Any:
         left = context["ti"].sensor_time_left
         ends_in = self.timeout if left is None else left.total_seconds()
-        begun = monotonic()
+        begun = clock.now()
         # What earlier legs have waited: a sensor in reschedule mode sees no more of itself than that.
         waited_before = max(0.0, self.timeout - ends_in)
         looked = 0
@@ -124,7 +122,7 @@ class BaseSensorOperator(BaseOperator):
             if result:
                 self.log.info("It is there.")
                 return result.xcom_value if isinstance(result, PokeReturnValue) else None
-            waited = monotonic() - begun
+            waited = clock.now() - begun
             if waited >= ends_in:
                 raise SensorTimeout(f"It did not come within {timedelta(seconds=self.timeout)}.")
             if self.reschedule:
@@ -133,7 +131,7 @@ class BaseSensorOperator(BaseOperator):
                 raise TaskRescheduled(after=timedelta(seconds=pause))
             pause = min(self._pause(looked), max(0.0, ends_in - waited))
             looked += 1
-            Event().wait(pause)
+            clock.rest(pause)
 
     def _look(self, context: Context) -> bool | PokeReturnValue:
         try:

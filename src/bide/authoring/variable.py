@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from bide.authoring.port import ask
+from bide.authoring.port import ask, async_ask
 from bide.exceptions import NotFound, TaskError
 from bide.model.questions import DeleteVariable, GetVariable, PutVariable
 
@@ -18,7 +18,15 @@ class Variable:
     @classmethod
     def get(cls, key: str, default: Any = _NEEDED, deserialize_json: bool = False) -> Any:
         """Return the value of a variable. Without a default it must be there."""
-        found = ask(GetVariable(key))
+        return cls._from_answer(ask(GetVariable(key)), key, default, deserialize_json)
+
+    @classmethod
+    async def aget(cls, key: str, default: Any = _NEEDED, deserialize_json: bool = False) -> Any:
+        """Return the value of a variable, to a trigger. Without a default it must be there."""
+        return cls._from_answer(await async_ask(GetVariable(key)), key, default, deserialize_json)
+
+    @classmethod
+    def _from_answer(cls, found: str | None, key: str, default: Any, deserialize_json: bool) -> Any:
         if found is None:
             if default is _NEEDED:
                 raise NotFound(f"There is no variable {key!r}. Set it, or give a default.")

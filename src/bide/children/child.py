@@ -19,12 +19,13 @@ from typing import Any, NoReturn
 from bide import kernel
 from bide.children.channel import Channel
 from bide.children.port import SocketPort
-from bide.model.messages import EXIT_CUT_OFF, Ended, Fork, RunLeg, ToChild
+from bide.model.messages import EXIT_CUT_OFF, Ended, Fork, RunCallback, RunLeg, ToChild
 from bide.model.outcome import Failed, Outcome
 
 STDOUT, STDERR = 1, 2
 
-RunLegFunction = Callable[[RunLeg, Any, SocketPort], Outcome]
+Order = RunLeg | RunCallback
+RunLegFunction = Callable[[Any, Any, SocketPort], Outcome]
 
 
 def live(
@@ -64,7 +65,7 @@ def separate(log: int, parent: int, memory_mb: int) -> None:
 
 
 def serve(
-    order: RunLeg,
+    order: Order,
     dags: Mapping[str, Any],
     run_leg: RunLegFunction,
     port: SocketPort,
@@ -85,7 +86,7 @@ def serve(
     return again
 
 
-def outcome_of(order: RunLeg, dags: Mapping[str, Any], run_leg: RunLegFunction, port: SocketPort) -> Outcome:
+def outcome_of(order: Order, dags: Mapping[str, Any], run_leg: RunLegFunction, port: SocketPort) -> Outcome:
     """Run user code so that it gives an outcome, whatever it raises."""
     if order.run.dag_id not in dags:
         return Failed(f"The file of this version has no DAG {order.run.dag_id!r}.", retryable=False)

@@ -14,10 +14,13 @@ from importlib import import_module
 from bide.authoring import DAG
 from bide.authoring.collect import Collected, collect
 from bide.authoring.plan import to_plan
+from bide.children import run
+from bide.children.callbacks import run_callback
 from bide.children.log import LEVEL
+from bide.children.port import SocketPort
 from bide.children.rehearsal import rehearse_legs
-from bide.children.run import run_leg
-from bide.model.messages import RunFacts, RunLeg
+from bide.model.messages import RunCallback, RunFacts, RunLeg
+from bide.model.outcome import Outcome
 
 __all__ = ["Collected", "collect", "load", "prepare", "rehearse", "run_leg", "to_plan"]
 
@@ -71,6 +74,11 @@ def rehearse() -> None:
     dags = load(os.path.join(SAMPLE_FOLDER, "sample.py"), SAMPLE_FOLDER, SAMPLE)
     rehearse_legs(SAMPLE_LEG, dags, run_leg, TIMES)
     sys.path[:] = [path for path in sys.path if path != SAMPLE_FOLDER]
+
+
+def run_leg(order: RunLeg | RunCallback, dag: DAG, port: SocketPort) -> Outcome:
+    """Run a leg of a task, or call what is to be called after one."""
+    return run_callback(order, dag, port) if isinstance(order, RunCallback) else run.run_leg(order, dag, port)
 
 
 def load(path: str, root: str, source: str) -> Mapping[str, DAG]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 LEVEL = logging.INFO
 
 
-class _Lines(logging.Formatter):
+class LogLines(logging.Formatter):
     """Time, level and message; a message of several lines stays together."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -33,7 +33,9 @@ class _ToStandardError(logging.Handler):
 
 # Made once: what is made in each child changes memory that is then copied for it.
 _HANDLER = _ToStandardError()
-_HANDLER.setFormatter(_Lines())
+_HANDLER.setFormatter(LogLines())
+_TWICE = (logging.StreamHandler, _ToStandardError)
+"""Whatever else writes to the terminal would write the same lines again; files of the author's own go on."""
 
 
 @contextmanager
@@ -41,8 +43,7 @@ def task_log() -> Iterator[None]:
     """Let everything that is logged meanwhile appear in the task's log, also what libraries say, and only once."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
-    # Whatever else writes to the terminal would write the same lines again; files of the author's own go on.
-    root.handlers = [*(each for each in handlers if type(each) is not logging.StreamHandler), _HANDLER]
+    root.handlers = [*(each for each in handlers if type(each) not in _TWICE), _HANDLER]
     if level != LEVEL:
         root.setLevel(LEVEL)
     try:

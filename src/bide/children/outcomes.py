@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bide.authoring.deferring import TaskDeferred
 from bide.authoring.instance import RuntimeTaskInstance
 from bide.authoring.mapping import MappedOperator
 from bide.authoring.operator import BaseOperator
@@ -22,7 +23,7 @@ from bide.exceptions import (
     TaskTerminated,
     TaskTimeout,
 )
-from bide.model.outcome import Failed, Outcome, Rescheduled, Skipped, Succeeded
+from bide.model.outcome import Deferred, Failed, Outcome, Rescheduled, Skipped, Succeeded
 from bide.model.plan import SKIPS_KEY
 
 _FINAL = (TaskFailed, SensorTimeout, ParamsRefused)
@@ -73,6 +74,8 @@ def outcome_of(error: BaseException) -> Outcome:
     match error:
         case TaskSkipped():
             return Skipped(str(error))
+        case TaskDeferred():
+            return Deferred(error.wait)
         case TaskRescheduled():
             return _look_again(error)
         case SystemExit():

@@ -6,7 +6,7 @@ from typing import Any
 
 from bide.children.channel import Channel
 from bide.exceptions import EngineRefused
-from bide.model.messages import EXIT_CUT_OFF, Answer, Ended, RunLeg
+from bide.model.messages import EXIT_CUT_OFF, Answer, Ended, RunCallback, RunLeg
 from bide.model.questions import Ask
 
 
@@ -41,11 +41,11 @@ class SocketPort:
             raise EngineRefused(answer.refused)
         return answer.value
 
-    def next_leg(self) -> RunLeg | None:
-        """Wait for the next leg; None when there will be none."""
+    def next_leg(self) -> RunLeg | RunCallback | None:
+        """Wait for the next leg, or callback; None when there will be none."""
         while (message := self._channel.receive()) is not None:
             # An answer that nobody waits for any more came to a leg that ended before.
-            if isinstance(message, RunLeg):
+            if isinstance(message, RunLeg | RunCallback):
                 self._owed = 0
                 return message
         return None

@@ -106,23 +106,13 @@ def _on_kill(task: BaseOperator) -> None:
         task.log.error("on_kill has failed too:\n%s", trace_of(error))
 
 
-def call_back(task: BaseOperator | Node | DAG, kind: Callback, context: Context) -> None:
-    """Call the functions that somebody wants to be called at this moment. Their failures are logged, and no more."""
+def call_back(task: BaseOperator | Node | DAG, kind: Callback, context: Context) -> list[str]:
+    """Call the functions that somebody wants to be called at this moment. Their failures are logged, and returned."""
+    failures = []
     for function in getattr(task, CALLBACKS[kind], None) or ():
         try:
             function(context)
         except Exception as error:
             log.error("%s has failed:\n%s", CALLBACKS[kind], trace_of(error) or told(error))
-
-
-def run_callback(kind: Callback, order: RunLeg, dag: DAG, port: Port, reason: str | None = None) -> None:
-    """Call the functions of a task that somebody wants to be called after a try, with its context."""
-    with task_log(), answering(port):
-        try:
-            found, dag_run = find_task(order, dag), DagRun(order.run)
-            context = build_context(order, found, dag_run, params_of(found, dag_run.conf))
-            set_current(context)
-            context["exception"] = context["reason"] = reason
-            call_back(found, kind, context)
-        finally:
-            set_current(None)
+            failures.append(told(error))
+    return failures

@@ -10,6 +10,7 @@ from bide.control.known import version_of
 from bide.settings import load
 from bide.store import control, reports
 from bide.store.database import Database, connected
+from bide.store.waits import WaitFilter, list_waits
 
 WITHIN_SEC = 1.0
 """Somebody has pressed a key and waits."""
@@ -31,6 +32,11 @@ def runs(context: typer.Context) -> list[str]:
 def tasks(context: typer.Context) -> list[str]:
     """List the tasks of the DAG that was named."""
     return known(context, lambda db: _tasks(db, context.params["dag_id"]))
+
+
+def waits(context: typer.Context) -> list[str]:
+    """List the numbers of the oldest waits."""
+    return known(context, _waits)
 
 
 def pools(context: typer.Context) -> list[str]:
@@ -75,6 +81,11 @@ async def _runs(db: Database, dag_id: str) -> list[str]:
 async def _tasks(db: Database, dag_id: str) -> list[str]:
     _, plan = await version_of(db, dag_id)
     return [task.task_id for task in plan.tasks]
+
+
+async def _waits(db: Database) -> list[str]:
+    page = await list_waits(db, WaitFilter(), 0, RUNS, RUNS)
+    return [str(wait_id) for wait_id in sorted({line.id for line in page.lines})]
 
 
 async def _pools(db: Database) -> list[str]:

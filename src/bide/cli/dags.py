@@ -1,6 +1,7 @@
 """`bide dags`: what DAGs there are, what they look like, and runs of them."""
 
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated
 
 import msgspec
@@ -10,6 +11,7 @@ from bide.cli import completing, given, output, watching, words
 from bide.cli.dag_page import show_dag
 from bide.cli.finding import find_dag, find_run
 from bide.cli.given import DagId, Limit
+from bide.cli.lazy import LazyGroup
 from bide.cli.output import As, Column, Output, progress
 from bide.cli.runs import COLUMNS as RUN_COLUMNS
 from bide.cli.session import Session, opened
@@ -20,7 +22,15 @@ from bide.store import control, reports
 from bide.store.reports import DagLine, ImportFailure
 from bide.store.wake import Channel
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+class DagCommands(LazyGroup):
+    """Those that need what DAG files are written with are brought in when somebody says them."""
+
+    package, prefix = "bide.cli", "dags_"
+    table = MappingProxyType({"test": "Try a DAG out in this process, with a clock that makes nobody wait."})
+
+
+app = typer.Typer(cls=DagCommands, no_args_is_help=True, add_completion=False)
 
 SEE_THEM = "`bide dags list` shows those that there are."
 MOST = 10_000

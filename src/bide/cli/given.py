@@ -1,8 +1,9 @@
 """What people write behind a command: moments, JSON, states, patterns; and the options that many commands share."""
 
+import re
 import sys
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,8 @@ import typer
 from bide.cli import completing
 from bide.control.known import unknown
 from bide.errors import Refusal
+
+_DURATION = re.compile(r"(?:(?P<days>\d+)d)?(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?(?:(?P<seconds>\d+)s)?")
 
 LARGEST = 2**31 - 1
 """What a number in the database can hold."""
@@ -43,6 +46,17 @@ def moment(text: str) -> datetime:
         raise typer.BadParameter(
             f"{text!r} is no date; write 2030-01-31, 2030-01-31T12:00 or 2030-01-31T12:00+02:00."
         ) from None
+
+
+def duration(text: str) -> timedelta:
+    """Read a duration such as 90s, 30m, 1h30m or 2d."""
+    parts = _DURATION.fullmatch(text.strip())
+    if not text.strip() or parts is None:
+        raise typer.BadParameter(f"{text!r} is no duration; write 90s, 30m, 1h30m or 2d.")
+    try:
+        return timedelta(**{unit: float(number) for unit, number in parts.groupdict().items() if number})
+    except OverflowError:
+        raise typer.BadParameter(f"{text!r} is too long.") from None
 
 
 def text_or_file(given: str) -> str:

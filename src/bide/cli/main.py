@@ -26,12 +26,13 @@ class Commands(LazyGroup):
     package = "bide.cli"
     table = MappingProxyType(
         {
-            "up": "Run everything: the database, the DAG processor, a scheduler and a worker.",
+            "up": "Run everything: the database, the DAG processor, a scheduler, a worker and a triggerer.",
             "demo": "Watch a DAG run, in a folder of its own.",
             "status": "Show what runs, who works, and what is stuck.",
             "dags": "Look at DAGs, launch runs of them, pause them.",
             "runs": "Look at runs, watch them, clear and mark them.",
             "tasks": "Look at tasks and their logs, clear and mark them.",
+            "waits": "Look at what tasks wait for, and fire, fail, extend or cancel waits.",
             "pools": "Limit how many tasks run at the same time.",
             "variables": "Keep values that tasks read; they are stored encrypted.",
             "connections": "Keep how tasks reach other systems; they are stored encrypted.",
@@ -40,6 +41,7 @@ class Commands(LazyGroup):
             "db": "Make, update and check the database.",
             "scheduler": "Run a scheduler.",
             "worker": "Run a worker, which runs tasks.",
+            "triggerer": "Run a triggerer, which waits on behalf of deferred tasks.",
             "dag-processor": "Run a DAG processor, which turns DAG files into plans.",
         }
     )

@@ -1,5 +1,6 @@
 """`bide tasks`: the tasks of a DAG, what became of one of them, its logs, and another go for it."""
 
+from types import MappingProxyType
 from typing import Annotated
 
 import typer
@@ -8,6 +9,7 @@ from bide.cli import clearing, completing, logs, output
 from bide.cli.dag_page import TASK_COLUMNS, in_order
 from bide.cli.finding import find_run, find_task
 from bide.cli.given import DagId, MapIndex, RunId, TaskId, Yes
+from bide.cli.lazy import LazyGroup
 from bide.cli.output import As, Output
 from bide.cli.session import opened
 from bide.cli.story import show_story, story
@@ -15,7 +17,15 @@ from bide.control.known import version_of
 from bide.control.selection import Meant
 from bide.model.states import TaskState
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+class TaskCommands(LazyGroup):
+    """Those that need what DAG files are written with are brought in when somebody says them."""
+
+    package, prefix = "bide.cli", "tasks_"
+    table = MappingProxyType({"test": "Try one task out in this process, without those before it."})
+
+
+app = typer.Typer(cls=TaskCommands, no_args_is_help=True, add_completion=False)
 
 Tasks = Annotated[
     list[str] | None,

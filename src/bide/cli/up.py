@@ -8,18 +8,20 @@ from bide.cli import first_dag
 from bide.cli.db import migrate_at, place
 from bide.cli.serve import say, serve
 from bide.dagprocessor.service import DagProcessor
+from bide.process.program import Ground, Service
 from bide.scheduler.service import SchedulerService
 from bide.settings import load
 from bide.store.wake import Channel
+from bide.triggerer.service import Triggerer
 from bide.worker.service import Worker
 
 app = typer.Typer(add_completion=False)
-CHANNELS = (Channel.SCHEDULER, Channel.WORKER, Channel.DAG_PROCESSOR)
+CHANNELS = (Channel.SCHEDULER, Channel.WORKER, Channel.TRIGGERER, Channel.DAG_PROCESSOR)
 
 
 @app.command(epilog="Example: bide up")
 def up(context: typer.Context) -> None:
-    """Run everything: the database, the DAG processor, a scheduler and a worker. Ctrl-C stops it all."""
+    """Run everything: the database, the DAG processor, a scheduler, a worker and a triggerer. Ctrl-C stops it all."""
     settings = load(overrides=context.obj)
     made = first_dag.write_if_none(settings.core.dags_dir)
     with place(settings) as database:
@@ -27,4 +29,9 @@ def up(context: typer.Context) -> None:
         if made:
             say.print(f"There was no DAG yet, so {made} was written for you.")
         say.print(f"Bide is up. Your DAG files are in {settings.core.dags_dir}; `bide status` shows what goes on.")
-        serve(settings, database, CHANNELS, lambda on: (DagProcessor(on), SchedulerService(on), Worker(on)))
+        serve(settings, database, CHANNELS, every_service)
+
+
+def every_service(on: Ground) -> tuple[Service, ...]:
+    """Make one of each."""
+    return DagProcessor(on), SchedulerService(on), Worker(on), Triggerer(on)

@@ -120,14 +120,20 @@ def say(console: Console, at: datetime, what: str, state: Text) -> None:
 
 def picture(run: RunFacts, every: Sequence[TaskLine], most: int) -> Group:
     """Draw the tasks of a run; where there are more lines than may be, first what moves and what is still to come."""
-    urgent = sorted(every, key=lambda line: (not line.moves, line.is_over))[:most]
-    chosen = {line.task_id for line in urgent}
-    table = output.table([line for line in every if line.task_id in chosen], COLUMNS)
+    shown = most_urgent(every, most)
     took = f", {words.duration(run.duration)}" if run.duration is not None else ""
-    parts: list[Text | Table] = [Text.assemble(f"{run.dag_id} {run.run_id}: ", words.state(run.state), took), table]
-    if hidden := len(every) - len(urgent):
+    head = Text.assemble(f"{run.dag_id} {run.run_id}: ", words.state(run.state), took)
+    parts: list[Text | Table] = [head, output.table(shown, COLUMNS)]
+    if hidden := len(every) - len(shown):
         parts.append(Text(f"and {words.count(hidden, 'task')} more; {run.ended:,} of {run.tasks:,} ended", "dim"))
     return Group(*parts)
+
+
+def most_urgent(every: Sequence[TaskLine], most: int) -> list[TaskLine]:
+    """Choose those that move, and then those that are still to come; they keep their order."""
+    urgent = sorted(every, key=lambda line: (not line.moves, line.is_over))[:most]
+    chosen = {line.task_id for line in urgent}
+    return [line for line in every if line.task_id in chosen]
 
 
 def lines(order: Iterable[str], tasks: Iterable[Progress]) -> list[TaskLine]:

@@ -19,6 +19,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from bide.channel import Channel
 from bide.dagprocessor.tail import Tail
 from bide.model.messages import (
     EXIT_CUT_OFF,
@@ -32,7 +33,6 @@ from bide.model.messages import (
     ParseFile,
     Stop,
 )
-from bide.process.channel import Channel
 from bide.process.spawn import DEFAULT_CODE, spawn
 
 log = logging.getLogger(__name__)

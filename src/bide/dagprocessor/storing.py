@@ -167,6 +167,7 @@ class Storer:
             next_interval_start=None,
             next_interval_end=None,
             next_run_at=None,
+            callbacks=",".join(sorted(plan.callbacks)),
         )
 
 

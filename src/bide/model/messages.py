@@ -4,15 +4,17 @@ A child holds no password and no key, so everything that it wants from the engin
 it has to say is said here. Values of the user (XComs, keyword arguments, a run's configuration) are text that the
 codec has written in a child; a service passes them on unread.
 
-Three conversations:
+Four conversations:
 
 * the DAG processor sends `Fork` for each file to a process that is ready to parse, `ParseFile` to the child, and gets
   `Parsed` from it, unless it hears first that the child is `Gone`;
 * a worker sends `LoadFile` to a warm process and gets `Loaded` or `NotLoaded`, then `Fork` for each child that it
   wants, with the child's ends of a socket and a log pipe attached; it hears `Forked`, and `Gone` when the child has
   ended, by itself or after `Stop` or `Kill`;
-* a worker sends `RunLeg` to a child, answers its questions (`Ask`) with `Answer`, and gets `Ended`. A child takes as
-  many legs, one after the other, as it was forked for.
+* a worker sends `RunLeg` or `RunCallback` to a child, answers its questions (`Ask`) with `Answer`, and gets `Ended`. A
+  child takes as many, one after the other, as it was forked for;
+* a triggerer sends triggers to a runner, which runs thousands of them on one event loop; the words are in
+  `bide.model.trigger_messages`.
 """
 
 from datetime import datetime, timedelta
@@ -21,7 +23,7 @@ from typing import Any
 from msgspec import Struct
 
 from bide.model.outcome import Outcome
-from bide.model.plan import DagPlan
+from bide.model.plan import Callback, DagPlan
 from bide.model.questions import Ask
 
 # Parsing a file. --------------------------------------------------------------------------------------------
@@ -155,6 +157,24 @@ class RunLeg(Struct, frozen=True, kw_only=True, tag=True):
     sensor_time_left: timedelta | None = None
 
 
+class RunCallback(Struct, frozen=True, kw_only=True, tag=True):
+    """Call what the author wants to be called after this try; `of_run` tells that it is the DAG's own, after the run.
+
+    The child says `Ended` as for a leg: nothing was left if it succeeded.
+    """
+
+    kind: Callback
+    leg: RunLeg
+    of_run: bool = False
+    reason: str | None = None
+    time_left: timedelta | None = None
+
+    @property
+    def run(self) -> RunFacts:
+        """The run that it is about."""
+        return self.leg.run
+
+
 class Ended(Struct, frozen=True, tag=True):
     """The leg is over. After this the child says nothing more about it.
 
@@ -175,5 +195,5 @@ class Answer(Struct, frozen=True, tag=True):
     refused: str | None = None
 
 
-ToChild = RunLeg | Answer
+ToChild = RunLeg | RunCallback | Answer
 FromChild = Ended | Ask

@@ -29,6 +29,7 @@ class Fence(StrEnum):
     TURN = "turn"  # nobody else has handed out capacity since it was counted
     DEAD_OWNER = "dead owner"  # the process that holds the row is gone
     STATE = "state"  # the state alone: a person's word
+    WAIT = "wait"  # the task still waits for what a person saw it wait for
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,10 @@ TASK_VERBS: tuple[Verb, ...] = (
         "scheduler",
         f"the wait took too long; goes on to `{FAIL_METHOD}`",
     ),
+    Verb("fire_by_hand", _from([S.DEFERRED], S.SCHEDULED, S.SUCCESS), Fence.WAIT, "person", "it shall go on now"),
+    Verb("fail_by_hand", _from([S.DEFERRED], S.SCHEDULED), Fence.WAIT, "person", f"goes on to `{FAIL_METHOD}`"),
+    Verb("extend", _from([S.DEFERRED], S.DEFERRED), Fence.WAIT, "person", "its timeout shall come later"),
+    Verb("cancel", _from([S.DEFERRED], *_MARKS), Fence.WAIT, "person", "it shall wait no longer and count as done"),
     Verb(
         "wake",
         _from([S.UP_FOR_RETRY, S.UP_FOR_RESCHEDULE], S.SCHEDULED),
@@ -264,6 +269,11 @@ HOLDER_VERBS: tuple[HolderVerb, ...] = (
     HolderVerb("take_kill", "kill", Fence.STATE, "triggerer", "an `on_kill` is asked for; claim + 1"),
     HolderVerb("acknowledge", "kill", Fence.CLAIM, "triggerer", "its `on_kill` has run"),
     HolderVerb("give_up", "kill", Fence.DATE, "scheduler", "its `on_kill` did not run in time"),
+    HolderVerb("take_callback", "callback", Fence.STATE, "worker", "it is to be called and nobody has it; claim + 1"),
+    HolderVerb("end_callback", "callback", Fence.CLAIM, "worker", "it was called"),
+    HolderVerb(
+        "free_callback", "callback", Fence.DEAD_OWNER, "scheduler", "its worker is gone or says nothing; claim + 1"
+    ),
     HolderVerb("register", "job", Fence.STATE, "every process", "a process begins"),
     HolderVerb("beat", "job", Fence.STATE, "every process", "it is alive; refused once it was buried"),
     HolderVerb("retire", "job", Fence.STATE, "every process", "it leaves in order"),

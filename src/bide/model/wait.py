@@ -41,6 +41,8 @@ class Wait(Struct, frozen=True, kw_only=True):
     ends: bool = False
     shared_key: str | None = None
     on_kill: bool = False
+    # The class stands in the folder of DAG files, so it is run in the state of them that the task itself runs in.
+    own_code: bool = False
     queue: str | None = None
 
     @property

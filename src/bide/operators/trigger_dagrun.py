@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from threading import Event
 from typing import Any, Unpack
 
-from bide.authoring import BaseOperator, Context, DagRunState, OperatorArguments, clear_run, launch_run, run_state
+from bide.authoring import BaseOperator, Context, DagRunState, OperatorArguments, clear_run, launch_run, rest, run_state
 from bide.exceptions import TaskError, TaskSkipped
 
 XCOM_RUN_ID = "trigger_run_id"
@@ -88,4 +87,4 @@ class TriggerDagRunOperator(BaseOperator):
             if state is None:
                 raise TaskError(f"Run {run_id!r} of DAG {self.trigger_dag_id!r} is gone.")
             self.log.info("Run %s is %s; looking again in %s s.", run_id, state, self.poke_interval)
-            Event().wait(self.poke_interval)
+            rest(self.poke_interval)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
@@ -20,17 +20,24 @@ log = logging.getLogger(__name__)
 
 
 class Member:
-    """A registered service. `who` is its name in the history; `buried` is set once it was given up."""
+    """A registered service. `who` is its name in the history; `buried` is set once it was given up.
+
+    A service whose work is done by others may say by `may_beat` whether they still do it: a heartbeat has to be earned.
+    """
 
     def __init__(self, db: Database, job_id: int, job: NewJob) -> None:
         self.id = job_id
         self.who = f"{job.job_type} {job_id}"
         self.buried = asyncio.Event()
+        self.may_beat: Callable[[], bool] = lambda: True
         self._db = db
         self._every_sec = job.heartbeat_sec
 
     async def beat(self) -> None:
         """Say that it is alive, and hear whether the others still think so."""
+        if not self.may_beat():
+            log.error("%s does not beat: nobody does its work.", self.who)
+            return
         if not self.buried.is_set() and not await jobs.beat(self._db, self.id):
             log.warning("%s was given up by the others: its heartbeats did not arrive in time.", self.who)
             self.buried.set()

@@ -3,7 +3,7 @@
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 # What the engine's own settings and PostgreSQL's clients are given in the environment.
 WITHHELD_BEGINNINGS = ("BIDE_", "PG")
@@ -25,9 +25,9 @@ def environment(environ: Mapping[str, str], secrets: Iterable[str] = ()) -> dict
 
 
 def spawn(
-    module: str, arguments: Iterable[str], environ: Mapping[str, str], output: int
+    module: str, arguments: Iterable[str], environ: Mapping[str, str], output: int, inherited: Sequence[int] = ()
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
-    """Run a module in a new Python that inherits nothing but one end of a socket; return the other end.
+    """Run a module in a new Python that inherits nothing but one end of a socket, and these; return the other end.
 
     Call it from the main thread: a child asks the kernel to tell it of the end of the thread that started it.
     """
@@ -41,7 +41,7 @@ def spawn(
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[theirs.fileno(), *inherited],
                 start_new_session=True,
             )
         except BaseException:

@@ -6,15 +6,13 @@ from datetime import timedelta
 import msgspec
 
 from bide.model.retry import Retry, RetryPolicy, after_failure
+from bide.model.wait_over import NEVER_AGAIN
 from bide.scheduler.plans import Plans, Version
 from bide.store import deferral, legs, people, queueing, runs, views
 from bide.store.database import Database
 from bide.store.legs import FailedLeg
 from bide.store.runs import Picture, Unstarted
 from bide.store.views import Expiring, Failing
-
-NEVER_AGAIN = frozenset({"sensor_timeout"})
-"""Reasons of failures after which another try is of no use."""
 
 
 class Dates:

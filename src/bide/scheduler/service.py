@@ -75,11 +75,11 @@ class SchedulerService:
         assert self._rounds is not None
         assert self._household is not None
         assert self._member is not None
-        if await self._household.notice_the_dead():
-            self._bell.ring()
         schedulers = await jobs.jobs_at_work(self._place.db, JobType.SCHEDULER)
-        if self._member.id in schedulers:
-            self._rounds.shares, self._rounds.share = len(schedulers), schedulers.index(self._member.id)
+        if self._member.id in schedulers.ids:
+            self._rounds.shares, self._rounds.share = len(schedulers.ids), schedulers.ids.index(self._member.id)
+        if await self._household.notice_the_dead(schedulers.now):
+            self._bell.ring()
 
     async def drain(self, hurry: asyncio.Event) -> None:
         """There is nothing to hand over: what is not done yet stands in the database."""

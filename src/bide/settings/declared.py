@@ -9,41 +9,13 @@ from typing import Annotated, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from bide.settings.about import About, about, limited, seconds_between_heartbeats
 from bide.settings.mask import POSTGRESQL_URL, mask
 
 Value = str | int | float | bool | Path | tuple[str, ...]
 
 FERNET_KEY = r"[A-Za-z0-9_-]{43}="
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-
-
-@dataclass(frozen=True, kw_only=True)
-class About:
-    """What a setting's type cannot say: its purpose, its limits, and how it is shown."""
-
-    doc: str
-    least: float | None = None
-    most: float | None = None
-    choices: tuple[str, ...] = ()
-    pattern: str = ".*"
-    pattern_in_words: str = ""
-    secret: bool = False
-    default_in_words: str = ""
-
-
-def about(doc: str) -> About:
-    """Describe a setting that every value of its type suits."""
-    return About(doc=doc)
-
-
-def limited(doc: str, least: float, most: float, default_in_words: str = "") -> About:
-    """Describe a number with the limits it must keep."""
-    return About(doc=doc, least=least, most=most, default_in_words=default_in_words)
-
-
-def seconds_between_heartbeats(service: str) -> About:
-    """Describe a heartbeat: the same rule and the same limits for every service."""
-    return limited(f"Seconds between heartbeats of a {service}; after 2.1 times this it counts as dead.", 0.1, 300)
 
 
 def processors_of_this_machine_and_one() -> int:
@@ -180,6 +152,9 @@ class Worker(Section, frozen=True):
             86_400,
         ),
     ] = 10.0
+    callback_timeout_sec: Annotated[
+        float, limited("Seconds that the callbacks of a task or a DAG may take, each time they are called.", 1, 3600)
+    ] = 60.0
     load_sec: Annotated[float, limited("Seconds that a worker gives a DAG file to be imported.", 1, 3600)] = 120.0
     unused_sec: Annotated[
         float,
@@ -198,23 +173,21 @@ class Triggerer(Section, frozen=True):
     """The service that waits on behalf of deferred tasks."""
 
     capacity: Annotated[int, limited("How many triggers one triggerer runs at the same time.", 1, 1_000_000)] = 1000
-    runners: Annotated[
-        int,
-        limited("How many processes, with an event loop each, a triggerer shares its triggers among.", 1, 128),
-    ] = 1
+    runners: Annotated[int, limited("Processes, with an event loop each, that share its triggers.", 1, 128)] = 1
     max_trigger_to_select_per_loop: Annotated[
-        int,
-        limited("Most triggers a triggerer claims at once; small claims spread the waits evenly.", 1, 10_000),
+        int, limited("Most triggers it claims at once; small claims spread the waits evenly.", 1, 10_000)
     ] = 50
     queues_enabled: Annotated[bool, about("Whether a wait takes the queue of its task.")] = False
-    queues: Annotated[
-        tuple[str, ...],
-        about("Queues that this triggerer serves; when empty, it serves only waits without a queue."),
-    ] = ()
+    queues: Annotated[tuple[str, ...], about("Queues that it serves; when empty, only waits without a queue.")] = ()
     job_heartbeat_sec: Annotated[float, seconds_between_heartbeats("triggerer")] = 5.0
-    kill_deadline_sec: Annotated[
-        float, limited("Seconds that a trigger's `on_kill` may take to stop its outside work.", 0.1, 3600)
-    ] = 30.0
+    poll_sec: Annotated[
+        float, limited("Most seconds between two looks for triggers when nothing wakes the triggerer.", 0.01, 60)
+    ] = 1.0
+    hold_limit_sec: Annotated[
+        float, limited("Seconds that a trigger may hold its event loop; after three times it is failed.", 0.05, 60)
+    ] = 0.5
+    stuck_sec: Annotated[float, limited("Seconds after which its process is killed then.", 0.1, 3600)] = 30.0
+    kill_deadline_sec: Annotated[float, limited("Seconds that an `on_kill` of a trigger may take.", 0.1, 3600)] = 30.0
 
 
 class Operators(Section, frozen=True):

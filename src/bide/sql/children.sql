@@ -69,8 +69,11 @@ order by r.logical_date desc, r.id desc limit 1
 
 -- name: count_tasks
 -- How many task instances of some runs of a DAG are in one of these states.
-select count(*)::integer as number from dag_run r join task_instance t on t.dag_run_id = r.id
-where r.dag_id = $1 and t.state = any ($2::text[]) and ($3::text[] is null or t.task_id = any ($3))
+select count(*)::integer as number from dag_run r cross join lateral (
+    select from task_instance t
+    where t.dag_run_id = r.id and t.state = any ($2::text[]) and ($3::text[] is null or t.task_id = any ($3)) offset 0
+) t
+where r.dag_id = $1
   and ($4::text[] is null or r.run_id = any ($4)) and ($5::timestamptz[] is null or r.logical_date = any ($5))
 
 -- name: tasks_of_run

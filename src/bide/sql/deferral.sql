@@ -34,10 +34,10 @@ shared as materialized (
 ),
 made as (
     insert into trigger (
-        id, classpath, kwargs, created_date, queue, priority, due_at, event, ends, shared_key, on_kill)
+        id, classpath, kwargs, created_date, queue, priority, due_at, event, ends, shared_key, on_kill, dag_version_id)
     select distinct on (coalesce(h.shared_key, ''), case when h.shared_key is null then h.new_trigger_id end)
         h.new_trigger_id, h.classpath, h.kwargs, moment.now, h.queue, h.priority_weight,
-        coalesce(h.due_at, moment.now + h.due_in), h.event, h.ends, h.shared_key, h.on_kill
+        coalesce(h.due_at, moment.now + h.due_in), h.event, h.ends, h.shared_key, h.on_kill, h.dag_version_id
     from held h cross join moment
     where (select count(*) from shared) >= 0
     order by coalesce(h.shared_key, ''), case when h.shared_key is null then h.new_trigger_id end,
@@ -62,9 +62,9 @@ given as (
     select distinct on (id, leg) *
     from unnest($2::bigint[], $3::integer[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::json[],
                 $9::interval[], $10::timestamptz[], $11::interval[], $12::json[], $13::boolean[], $14::text[],
-                $15::boolean[], $16::text[])
+                $15::boolean[], $16::text[], $17::bigint[])
         as given (id, leg, new_trigger_id, classpath, kwargs, next_method, next_kwargs,
-                  timeout, due_at, due_in, event, ends, shared_key, on_kill, queue)
+                  timeout, due_at, due_in, event, ends, shared_key, on_kill, queue, dag_version_id)
     order by id, leg
 ),
 {{running}},
@@ -89,9 +89,9 @@ given as (
     select distinct on (id, leg) *
     from unnest($3::bigint[], $4::integer[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::json[],
                 $10::interval[], $11::timestamptz[], $12::interval[], $13::json[], $14::boolean[], $15::text[],
-                $16::boolean[], $17::text[])
+                $16::boolean[], $17::text[], $18::bigint[])
         as given (id, leg, new_trigger_id, classpath, kwargs, next_method, next_kwargs,
-                  timeout, due_at, due_in, event, ends, shared_key, on_kill, queue)
+                  timeout, due_at, due_in, event, ends, shared_key, on_kill, queue, dag_version_id)
     order by id, leg
 ),
 held as materialized (
@@ -194,7 +194,7 @@ due as materialized (
         where t.waits_for = w.id and w.due_at <= coalesce(t.trigger_timeout, w.due_at) offset 0
     ) t
     where w.due_at <= (select now from moment)
-    order by w.due_at limit $2
+    order by w.due_at, w.id limit $2
 ),
 held as materialized (
     select d.id, t.state as from_state, d.trigger_id, d.event, d.ends, null as why
@@ -223,7 +223,7 @@ due as materialized (
     select t.id from task_instance t
     where t.state = 'deferred' and t.trigger_timeout <= (select now from moment)
       and not exists (select from trigger w where w.id = t.waits_for and w.due_at <= t.trigger_timeout offset 0)
-    order by t.trigger_timeout limit $3
+    order by t.trigger_timeout, t.id limit $3
 ),
 held as materialized (
     select t.id, t.state as from_state, t.waits_for, 'timed_out' as reason,

@@ -12,12 +12,22 @@
 -- fragment: moment
 moment as materialized (select bide_now() as now)
 
+-- fragment: alive
+-- Whether the process `j` is alive, as far as its heartbeat tells.
+(j.state = 'running' and j.suspected_at is null
+ and j.latest_heartbeat >= bide_now() - 2.1 * j.heartbeat_sec * interval '1 second')
+
 -- fragment: its_task
 -- Locks the task instance that is meant, if it is still in that leg, in the order of `given`. `limit` keeps PostgreSQL
 -- from looking for it by its state, of which the statistics always speak too late.
 cross join lateral (
     select t.* from task_instance t where t.id = g.id and g.leg = t.leg limit 1 for update
 ) t
+
+-- fragment: its_running_run
+-- The run that is meant, if it is running. Alone its number is looked up: older servers of PostgreSQL look several up
+-- by reading all running runs, where there are few of them on the day on which the plan is made.
+cross join lateral (select r.* from dag_run r where r.id = given.id and r.state = 'running' limit 1) r
 
 -- fragment: due_tasks
 -- Locks the task instances that the statement has found `due`, but for those that somebody else has locked. What made
@@ -108,8 +118,8 @@ sure as materialized (
 -- fragment: announced
 -- Whoever asked to be called for such an end will be.
 announced as (
-    insert into callback (task_instance_id, callback_type, try_number, created_at)
-    select c.id, ends.kind, c.try_number, moment.now
+    insert into callback (task_instance_id, callback_type, try_number, reason, queue, created_at)
+    select c.id, ends.kind, c.try_number, c.why, c.queue, moment.now
     from changed c cross join moment
     join (values ('success', 'success'), ('failed', 'failure'), ('up_for_retry', 'retry'), ('skipped', 'skipped'))
         as ends (state, kind) on ends.state = c.state and ends.kind = any (c.callbacks)
@@ -124,9 +134,10 @@ select id, dag_run_id, state, leg, try_number from changed order by id
 -- All of `changed` is counted first, because the function looks at the task instances as they have become.
 asked as (
     insert into kill (
-        trigger_id, task_instance_id, classpath, kwargs, queue, triggerer_id, claim, reason, asked_at, deadline)
-    select distinct on (w.id) w.id, h.id, w.classpath, w.kwargs, w.queue, w.triggerer_id, w.claim, h.reason,
-           moment.now, moment.now + $2
+        trigger_id, task_instance_id, classpath, kwargs, queue, dag_version_id, triggerer_id, claim, reason, asked_at,
+        deadline)
+    select distinct on (w.id) w.id, h.id, w.classpath, w.kwargs, w.queue, w.dag_version_id, w.triggerer_id, w.claim,
+           h.reason, moment.now, moment.now + $2
     from leave(array(
         select h.waits_for from held h where h.waits_for is not null and (select count(*) from changed) > 0)) w
     join held h on h.waits_for = w.id cross join moment

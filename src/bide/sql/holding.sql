@@ -13,6 +13,11 @@ kill_entry as (
     from changed c cross join moment
 )
 
+-- fragment: facts
+-- What a trigger may know of the task that waits.
+t.id as task_instance_id, t.dag_id, t.run_id, t.task_id, t.map_index, t.try_number, t.leg, r.logical_date,
+r.data_interval_start, r.data_interval_end
+
 -- name: claim
 -- A triggerer takes waits that nobody holds, of its own queues only; an empty queue means waits without a queue.
 -- The most urgent first, then the oldest. A process that was buried gets nothing.
@@ -33,7 +38,12 @@ changed as (
     returning w.*, w.triggerer_id as holder, null as why
 ),
 {{wait_entry}}
-select id, claim, classpath, kwargs, queue, priority, created_date from changed order by priority desc, id
+select c.id, c.claim, c.classpath, c.kwargs, c.on_kill, c.dag_version_id, c.parked_why, {{facts}}
+from changed c left join lateral (
+    select t.* from task_instance t where t.waits_for = c.id limit 1
+) t on true
+left join lateral (select r.* from dag_run r where r.id = t.dag_run_id limit 1) r on true
+order by c.priority desc, c.id
 
 -- name: release
 -- The triggerer hands some of what it holds over to others.
@@ -116,7 +126,7 @@ select id, claim from changed order by id
 -- Time to try parked waits again. Why they were parked stays, so that whoever parks them again can wait longer.
 with {{moment}},
 due as materialized (
-    select w.id from trigger w where w.parked_until <= (select now from moment) order by w.parked_until limit $2
+    select w.id from trigger w where w.parked_until <= (select now from moment) order by w.parked_until, w.id limit $2
 ),
 held as materialized (
     select d.id from (select * from due order by id) d cross join lateral (
@@ -150,8 +160,12 @@ changed as (
     returning k.*
 ),
 {{kill_entry}}
-select trigger_id, claim, task_instance_id, classpath, kwargs, reason, deadline - now as time_left
-from changed cross join moment order by trigger_id
+select c.trigger_id, c.claim, c.classpath, c.kwargs, c.dag_version_id, c.reason, c.deadline - moment.now as time_left,
+       {{facts}}
+from changed c cross join moment
+cross join lateral (select t.* from task_instance t where t.id = c.task_instance_id limit 1) t
+cross join lateral (select r.* from dag_run r where r.id = t.dag_run_id limit 1) r
+order by c.trigger_id
 
 -- name: acknowledge
 -- The on_kill of a stopped wait has run; its task may start afresh.

@@ -61,15 +61,19 @@ select id from changed order by id
 
 -- name: bury
 -- It has been silent for 2.1 heartbeats, or for a short grace after its lock was freed: what it held goes to others.
+-- The caller has watched from $3 to $4. Whoever has not watched for a whole lease cannot tell the silence of others from
+-- an outage, in which nobody can beat and every lock is lost; and what happened after $4 it has not seen.
 with {{moment}},
 held as materialized (
     select j.id, j.state as from_state,
            case when j.suspected_at is not null then 'its lock was freed and it stayed silent'
                 else 'its heartbeat is overdue' end as why
     from job j cross join moment
-    where j.state = 'running'
-      and (j.latest_heartbeat < moment.now - 2.1 * j.heartbeat_sec * interval '1 second'
-           or j.suspected_at <= moment.now - $2::interval)
+    cross join lateral (
+        select 2.1 * j.heartbeat_sec * interval '1 second' as lease, least($4::timestamptz, moment.now) as seen
+    ) w
+    where j.state = 'running' and w.seen - $3::timestamptz >= w.lease
+      and (j.latest_heartbeat < w.seen - w.lease or j.suspected_at <= w.seen - $2::interval)
     order by j.id for update of j skip locked
 ),
 changed as (
@@ -92,5 +96,5 @@ where j.job_type = 'TriggererJob' and j.state = 'running'
 order by j.id
 
 -- name: jobs_at_work
--- The running processes of a kind.
-select id from job where job_type = $1 and state = 'running' order by id
+-- The running processes of a kind, and what time it is.
+select bide_now() as now, array(select id from job where job_type = $1 and state = 'running' order by id) as ids

@@ -16,8 +16,8 @@ delete from look where id = any ($1::bigint[])
 
 -- name: open_runs
 -- The running ones of these runs.
-select id, dag_id, run_id, epoch, dag_version_id, logical_date from dag_run
-where id = any ($1::bigint[]) and state = 'running'
+select r.id, r.dag_id, r.run_id, r.epoch, r.dag_version_id, r.logical_date
+from unnest($1::bigint[]) as given (id) {{its_running_run}}
 
 -- name: tallies
 -- How the instances of these tasks stand, one row for each state, with those that may be readied and their map indexes.
@@ -98,24 +98,25 @@ where after.state = 'running'
 
 -- name: done_runs
 -- Those of these running runs in which nothing is unfinished, with the states that their tasks have ended in.
-select r.id, r.epoch, t.state, t.is_leaf from dag_run r
+select r.id, r.epoch, t.state, t.is_leaf
+from unnest($1::bigint[]) as given (id) {{its_running_run}}
 left join lateral (
     select distinct t.state, t.is_leaf from task_instance t where t.dag_run_id = r.id
 ) t on true
-where r.id = any ($1::bigint[]) and r.state = 'running' and not exists (
+where not exists (
     select from task_instance t where t.dag_run_id = r.id
     and t.state in ('none', 'scheduled', 'queued', 'running', 'deferred', 'up_for_retry', 'up_for_reschedule',
-                    'restarting', 'shutdown'))
+                    'restarting', 'shutdown') offset 0)
 order by r.id
 
 -- name: unfinished
 -- What a failure in these runs has still to stop.
 select t.id, t.epoch from (
-    select t.id, r.epoch from dag_run r cross join lateral (
+    select t.id, r.epoch from unnest($1::bigint[]) as given (id) {{its_running_run}} cross join lateral (
         select t.id from task_instance t where t.dag_run_id = r.id
           and t.state in ('none', 'scheduled', 'queued', 'running', 'deferred', 'up_for_retry', 'up_for_reschedule',
                           'restarting', 'shutdown') offset 0
     ) t
-    where r.id = any ($1::bigint[]) and r.state = 'running' offset 0
+    offset 0
 ) t
 order by t.id limit $2

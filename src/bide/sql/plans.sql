@@ -27,10 +27,11 @@ given as materialized (
     select given.* from unnest(
         $9::text[], $10::text[], $11::text[], $12::json[], $13::text[], $14::text[], $15::boolean[], $16::integer[],
         $17::integer[], $18::text[], $19::text[], $20::json[], $21::text[], $22::text[], $23::boolean[], $24::text[],
-        $25::timestamptz[], $26::timestamptz[], $27::timestamptz[], $28::timestamptz[])
+        $25::timestamptz[], $26::timestamptz[], $27::timestamptz[], $28::timestamptz[], $29::text[])
         as given (fileloc, dag_id, content_hash, plan, source, fingerprint, is_paused, max_active_tasks,
                   max_active_runs, description, owners, tags, timetable_summary, timetable_description, has_schedule,
-                  timetable, next_logical_date, next_interval_start, next_interval_end, next_run_at)
+                  timetable, next_logical_date, next_interval_start, next_interval_end, next_run_at,
+                  callbacks)
     join found f on f.fileloc = given.fileloc
 ),
 held as materialized (
@@ -56,9 +57,9 @@ accepted as materialized (
     where not exists (select from refused r where r.dag_id = g.dag_id)
 ),
 version as (
-    insert into dag_version (dag_id, number, plan, source, fileloc, fingerprint, created_at)
+    insert into dag_version (dag_id, number, plan, source, fileloc, fingerprint, callbacks, created_at)
     select a.dag_id, coalesce((select max(v.number) from dag_version v where v.dag_id = a.dag_id), 0) + 1,
-           a.plan, a.source, a.fileloc, a.fingerprint, moment.now
+           a.plan, a.source, a.fileloc, a.fingerprint, string_to_array(a.callbacks, ','), moment.now
     from accepted a cross join moment where a.is_changed order by a.dag_id
     on conflict do nothing
     returning id, dag_id

@@ -48,7 +48,7 @@ changed as (
 with {{moment}},
 due as materialized (
     select t.id from task_instance t
-    where t.wake_at <= (select now from moment) order by t.wake_at limit $2
+    where t.wake_at <= (select now from moment) order by t.wake_at, t.id limit $2
 ),
 held as materialized (
     select t.id, t.state as from_state, t.state = 'up_for_retry' as afresh, null as why

@@ -19,9 +19,10 @@ cross join lateral (
 with {{moment}},
 turned as (update turn set number = number + 1 where number = $2 returning number),
 held as materialized (
-    select r.id, r.state as from_state from dag_run r
-    where r.id = any ($3::bigint[]) and r.state = 'queued' and (select count(*) from turned) = 1
-    order by r.id for update of r
+    select r.id, r.state as from_state from (select distinct unnest($3::bigint[]) as id order by 1) g cross join lateral (
+        select r.id, r.state from dag_run r where r.id = g.id and r.state = 'queued' limit 1 for update
+    ) r
+    where (select count(*) from turned) = 1
 ),
 changed as (
     update dag_run r set
@@ -33,6 +34,23 @@ changed as (
 looked as (insert into look (dag_run_id, at) select c.id, moment.now from changed c cross join moment),
 {{run_entry}}
 select id, state from changed order by id
+
+-- fragment: run_announced
+-- Whoever asked to be called for such an end of a run will be, in the context of a task that it came from. `changed` has
+-- a reason.
+run_announced as (
+    insert into callback (task_instance_id, dag_run_id, callback_type, try_number, reason, queue, created_at)
+    select t.id, c.id, ends.kind, t.try_number, c.reason, t.queue, moment.now
+    from changed c cross join moment
+    join (values ('success', 'success'), ('failed', 'failure')) as ends (state, kind) on ends.state = c.state
+    cross join lateral (
+        select from dag_version v where v.id = c.dag_version_id and ends.kind = any (v.callbacks) limit 1
+    ) v
+    cross join lateral (
+        select t.id, t.try_number, t.queue from task_instance t where t.dag_run_id = c.id
+        order by t.state = c.state desc, t.end_date desc nulls last, t.id desc limit 1
+    ) t
+)
 
 -- fragment: all_done
 not exists (select from task_instance t where t.dag_run_id = r.id
@@ -55,8 +73,9 @@ changed as (
     update dag_run r set state = h.to_state, end_date = moment.now, timeout_at = null
     from held h cross join moment
     where r.id = any (array[h.id])
-    returning r.*, h.from_state, null as why
+    returning r.*, h.from_state, null as why, case r.state when 'success' then 'success' else 'task_failure' end as reason
 ),
+{{run_announced}},
 {{run_entry}}
 select id, state from changed order by id
 
@@ -71,8 +90,9 @@ changed as (
     update dag_run r set state = 'failed', end_date = moment.now, timeout_at = null
     from held h cross join moment
     where r.id = any (array[h.id])
-    returning r.*, h.from_state, 'it took longer than dagrun_timeout' as why
+    returning r.*, h.from_state, 'it took longer than dagrun_timeout' as why, 'timed_out' as reason
 ),
+{{run_announced}},
 {{run_entry}}
 select id, state from changed order by id
 
@@ -87,8 +107,9 @@ changed as (
     update dag_run r set state = $4, end_date = moment.now, timeout_at = null
     from held h cross join moment
     where r.id = any (array[h.id])
-    returning r.*, h.from_state, $5::text as why
+    returning r.*, h.from_state, $5::text as why, 'marked' as reason
 ),
+{{run_announced}},
 {{run_entry}}
 select id, state from changed order by id
 

@@ -1,9 +1,5 @@
 -- How the whole system stands: for the one who is woken at night, and for those who look before that.
 
--- fragment: alive
-(j.state = 'running' and j.suspected_at is null
- and j.latest_heartbeat >= bide_now() - 2.1 * j.heartbeat_sec * interval '1 second')
-
 -- name: list_services
 -- Processes that are there, and those that were given up within the last hour, with what each one has in hand.
 select j.id, j.job_type, j.hostname, j.pid, j.version, j.queues, j.capacity, j.start_date, {{alive}} as is_alive,

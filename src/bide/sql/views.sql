@@ -108,6 +108,18 @@ select id, child_leg, leg, state from task_instance where worker_id = $1 order b
 -- What the database says that a triggerer holds.
 select id, claim from trigger where triggerer_id = $1 order by id
 
+-- name: parts_of_waits
+-- What the database says that a triggerer holds, in sums: a part of a few thousand numbers each.
+select w.id / 4096 as part, count(*)::integer as number, sum(w.claim)::bigint as claims
+from trigger w where w.triggerer_id = $1 group by w.id / 4096
+
+-- name: waits_in_parts
+-- What the database says that a triggerer holds, of some of these parts.
+select w.id, w.claim from unnest($2::bigint[]) as p (part) cross join lateral (
+    select w.id, w.claim from trigger w
+    where w.triggerer_id = $1 and w.id >= p.part * 4096 and w.id < (p.part + 1) * 4096 offset 0
+) w
+
 -- name: expiring
 -- Runs that are out of time, with the tasks that have still to be stopped.
 select r.id, r.epoch,

@@ -20,6 +20,11 @@ class Version(Struct, frozen=True):
     fileloc: str
     fingerprint: str
 
+    @property
+    def state_of_file(self) -> tuple[str, str]:
+        """What versions have in common that may share a process: several DAGs may stand in one file."""
+        return self.fileloc, self.fingerprint or self.source
+
 
 async def version_of(db: Database, dag_version_id: int) -> Version | None:
     """Find where the code of a version comes from."""

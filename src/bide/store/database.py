@@ -11,6 +11,8 @@ knows from time to time, and gives back what it does not know. What `enqueue` ha
 """
 
 import asyncio
+import logging
+import os
 import random
 import ssl
 from collections import Counter
@@ -22,7 +24,10 @@ import asyncpg
 
 from bide.errors import DatabaseUnavailable, MigrationError
 from bide.sql import statement
+from bide.store.failpoints import VARIABLE, FailPoints
 from bide.store.rows import Changed, changed
+
+log = logging.getLogger(__name__)
 
 # What passes by itself: a conflict with another transaction, a connection that was cut, a server that restarts, is
 # full, or only reads because it is about to hand over.
@@ -59,9 +64,12 @@ ANSWER_WITHIN = 1.2
 class Database:
     """A pool of connections to one database, and the count of what was repeated and refused."""
 
-    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", patience_sec: float) -> None:
+    def __init__(
+        self, pool: "asyncpg.Pool[asyncpg.Record]", patience_sec: float, fail_points: FailPoints | None = None
+    ) -> None:
         self._pool = pool
         self._patience_sec = patience_sec
+        self._fail_points = fail_points or FailPoints()
         self.retries = 0
         self.stale_writes: Counter[str] = Counter()
 
@@ -70,8 +78,14 @@ class Database:
         if not items:
             return []
         answer = changed(await self.rows(name, who, *arguments))
-        self.stale_writes[name] += max(0, len(items) - len(answer))
+        self.refused(name, who, len(items) - len(answer))
         return answer
+
+    def refused(self, name: str, who: str, number: int) -> None:
+        """Count what a verb did not change, because it was no longer the caller's."""
+        if number > 0:
+            self.stale_writes[name] += number
+            log.debug("%d refused of %s by %s.", number, name, who)
 
     async def found(self, name: str, who: str, *arguments: Any) -> list[Changed]:
         """Say a verb about whatever the statement itself finds due."""
@@ -85,7 +99,10 @@ class Database:
         pause = FIRST_PAUSE_SEC
         while True:
             try:
-                return await self._fetch(text, arguments, deadline - loop.time())
+                self._fail_points.before(name)
+                found = await self._fetch(text, arguments, deadline - loop.time())
+                self._fail_points.after(name, found)
+                return found
             except REFUSED as error:
                 raise DatabaseUnavailable(
                     f"PostgreSQL cannot be used: {error}. Correct the user, the password, the name of the database "
@@ -143,7 +160,7 @@ async def connected(
         server_settings={} if pooler else session_settings(statement_timeout_sec),
         reset=_nothing_to_reset,
     ) as pool:
-        yield Database(pool, patience_sec)
+        yield Database(pool, patience_sec, FailPoints(os.environ.get(VARIABLE, "")))
 
 
 async def _nothing_to_reset(_connection: object) -> None:

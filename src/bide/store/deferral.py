@@ -7,12 +7,16 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from bide.model.wait_over import TRIGGER_FAILED
 from bide.store.database import Database
 from bide.store.rows import Changed, XCom, columns, storable
 
 
 class NewWait(Struct, frozen=True, kw_only=True):
-    """A leg that turns into a wait. `kwargs` are sealed with `trigger_id`; the other values are encoded text."""
+    """A leg that turns into a wait. `kwargs` are sealed with `trigger_id`; the other values are encoded text.
+
+    With `dag_version_id` its class stands in the folder of DAG files, and runs in the code of that version.
+    """
 
     id: int
     leg: int
@@ -29,6 +33,7 @@ class NewWait(Struct, frozen=True, kw_only=True):
     shared_key: str | None = None
     on_kill: bool = False
     queue: str | None = None
+    dag_version_id: int | None = None
 
 
 class Fired(Struct, frozen=True):
@@ -58,7 +63,7 @@ class Crashed(Struct, frozen=True):
     why: str
 
 
-def as_error(error: str, traceback: str = "", reason: str = "trigger_failed") -> str:
+def as_error(error: str, traceback: str = "", reason: str = TRIGGER_FAILED) -> str:
     """Word a failure as the arguments of the `__fail__` leg that it leads to."""
     said = {"error": storable(error), "traceback": storable(traceback), "reason": reason}
     return msgspec.json.encode(said).decode()

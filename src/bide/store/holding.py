@@ -16,16 +16,31 @@ class Claim(Struct, frozen=True):
     claim: int
 
 
-class Claimed(Struct, frozen=True):
-    """A wait that a triggerer may run now. `kwargs` are sealed."""
+class Facts(Struct, frozen=True, kw_only=True):
+    """The task that waits, as its trigger may know it; of several that share a wait one. All None if nobody waits."""
+
+    task_instance_id: int | None
+    dag_id: str | None
+    run_id: str | None
+    task_id: str | None
+    map_index: int | None
+    try_number: int | None
+    leg: int | None
+    logical_date: datetime | None
+    data_interval_start: datetime | None
+    data_interval_end: datetime | None
+
+
+class Claimed(Facts, frozen=True, kw_only=True):
+    """A wait that a triggerer may run now. `kwargs` are sealed. With `parked_why` it was put aside before."""
 
     id: int
     claim: int
     classpath: str
     kwargs: str
-    queue: str | None
-    priority: int
-    created_date: datetime
+    on_kill: bool
+    dag_version_id: int | None
+    parked_why: str | None
 
 
 class Parked(Struct, frozen=True):
@@ -37,14 +52,14 @@ class Parked(Struct, frozen=True):
     pause: timedelta
 
 
-class Kill(Struct, frozen=True):
+class Kill(Facts, frozen=True, kw_only=True):
     """A stopped wait whose on_kill is to run now. `kwargs` are sealed."""
 
     trigger_id: int
     claim: int
-    task_instance_id: int
     classpath: str
     kwargs: str
+    dag_version_id: int | None
     reason: str
     time_left: timedelta
 

@@ -1,7 +1,7 @@
 """Processes: who is there, who is alive, who is gone; the statements are in sql/jobs.sql."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -46,6 +46,20 @@ class Buried(Struct, frozen=True):
     why: str
 
 
+class Watch(Struct, frozen=True):
+    """The stretch of time, by the database's clock, in which somebody has looked again and again without a break."""
+
+    since: datetime
+    until: datetime
+
+
+class AtWork(Struct, frozen=True):
+    """The running processes of a kind at some moment, by their numbers."""
+
+    now: datetime
+    ids: Sequence[int]
+
+
 class Load(Struct, frozen=True):
     """A running triggerer and how many waits it holds."""
 
@@ -77,9 +91,9 @@ async def suspect(db: Database, who: str) -> list[int]:
     return [row["id"] for row in await db.rows("suspect", who, LOCKS_OF_PROCESSES)]
 
 
-async def bury(db: Database, who: str, grace: timedelta) -> list[Buried]:
-    """Give up the processes that stayed silent too long."""
-    rows = await db.rows("bury", who, grace)
+async def bury(db: Database, who: str, grace: timedelta, watch: Watch) -> list[Buried]:
+    """Give up the processes that stayed silent too long, as far as the caller has watched them."""
+    rows = await db.rows("bury", who, grace, watch.since, watch.until)
     return [Buried(row["id"], JobType(row["job_type"]), row["hostname"], row["why"]) for row in rows]
 
 
@@ -89,9 +103,10 @@ async def hold_lock(connection: Any, job_id: int) -> bool:
     return held
 
 
-async def jobs_at_work(db: Database, job_type: JobType) -> list[int]:
-    """List the running processes of a kind, by their numbers."""
-    return [row["id"] for row in await db.rows("jobs_at_work", job_type)]
+async def jobs_at_work(db: Database, job_type: JobType) -> AtWork:
+    """List the running processes of a kind."""
+    (row,) = await db.rows("jobs_at_work", job_type)
+    return AtWork(row["now"], row["ids"])
 
 
 async def loads(db: Database) -> Sequence[Load]:

@@ -68,7 +68,7 @@ class RescheduledLeg(Struct, frozen=True):
 async def start(db: Database, who: str, worker_id: int, legs: Sequence[Leg]) -> list[Started]:
     """Take up queued legs; what does not come back is somebody else's."""
     rows = await db.rows("start", who, worker_id, *columns(Leg, legs))
-    db.stale_writes["start"] += len(legs) - len(rows)
+    db.refused("start", who, len(legs) - len(rows))
     return [Started(**row) for row in rows]
 
 

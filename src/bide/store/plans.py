@@ -28,7 +28,10 @@ class FoundFile(Struct, frozen=True, kw_only=True):
 
 
 class FoundDag(Struct, frozen=True, kw_only=True):
-    """A DAG of such a file. `tags` is a JSON list; `content_hash` differs when anything about the DAG does."""
+    """A DAG of such a file. `tags` is a JSON list, `callbacks` are separated by commas.
+
+    `content_hash` differs when anything about the DAG does.
+    """
 
     fileloc: str
     dag_id: str
@@ -50,6 +53,7 @@ class FoundDag(Struct, frozen=True, kw_only=True):
     next_interval_start: datetime | None
     next_interval_end: datetime | None
     next_run_at: datetime | None
+    callbacks: str = ""
 
 
 class Fate(StrEnum):

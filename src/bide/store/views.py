@@ -97,6 +97,18 @@ class HeldLeg(Struct, frozen=True):
     state: TaskState
 
 
+PART = 4096
+"""So many numbers of waits make one part."""
+
+
+class PartOfWaits(Struct, frozen=True):
+    """What a triggerer holds of one part, in sums."""
+
+    part: int
+    number: int
+    claims: int
+
+
 class Expiring(Struct, frozen=True):
     """A run that is out of time, with the tasks that have still to be stopped."""
 
@@ -184,6 +196,16 @@ async def legs_of(db: Database, worker_id: int) -> list[HeldLeg]:
 async def waits_of(db: Database, triggerer_id: int) -> list[Claim]:
     """List what the database says that a triggerer holds."""
     return [Claim(**row) for row in await db.rows("waits_of", triggerer_id)]
+
+
+async def parts_of_waits(db: Database, triggerer_id: int) -> list[PartOfWaits]:
+    """Sum up what the database says that a triggerer holds."""
+    return [PartOfWaits(**row) for row in await db.rows("parts_of_waits", triggerer_id)]
+
+
+async def waits_in_parts(db: Database, triggerer_id: int, parts: Sequence[int]) -> list[Claim]:
+    """List what the database says that a triggerer holds, of some parts."""
+    return [Claim(**row) for row in await db.rows("waits_in_parts", triggerer_id, parts)]
 
 
 async def expiring(db: Database, limit: int) -> list[Expiring]:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine, Iterator
+from concurrent.futures import Future
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +29,11 @@ class Background:
 
     def run(self, act: Coroutine[Any, Any, Answer]) -> Answer:
         """Do something there, and wait for it."""
-        return asyncio.run_coroutine_threadsafe(act, self._loop).result()
+        return self.begin(act).result()
+
+    def begin(self, act: Coroutine[Any, Any, Answer]) -> "Future[Answer]":
+        """Begin to do something there."""
+        return asyncio.run_coroutine_threadsafe(act, self._loop)
 
     def close(self) -> None:
         """End the thread."""

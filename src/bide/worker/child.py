@@ -6,10 +6,10 @@ import socket
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from bide.channel import Channel
 from bide.model.messages import Ended, FromChild, Gone
 from bide.model.questions import Ask
-from bide.process.channel import Channel
-from bide.worker.leg import Leg
+from bide.worker.leg import Work
 
 if TYPE_CHECKING:
     from bide.worker.warm import WarmProcess
@@ -37,7 +37,7 @@ class Desk(Protocol):
     def log_full(self) -> None:
         """Its log is not read on before it is stored."""
 
-    def cannot_run(self, leg: Leg, error: str, traceback: str) -> None:
+    def cannot_run(self, leg: Work, error: str, traceback: str) -> None:
         """There is no process for this leg."""
 
 
@@ -49,7 +49,7 @@ class Child:
         self.number = number
         self.warm = warm
         self.pid: int | None = None
-        self.leg: Leg | None = None
+        self.leg: Work | None = None
         self.legs_left = legs
         self.is_asking = False
         self.leaving_since: float | None = None
@@ -66,7 +66,7 @@ class Child:
         self._reads_log = False
         self.read_log_again()
 
-    def run(self, leg: Leg) -> None:
+    def run(self, leg: Work) -> None:
         """Give it a leg."""
         self.leg, leg.child = leg, self
         self.legs_left -= 1

@@ -4,20 +4,20 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from bide.hosting.answers import Answers
+from bide.hosting.exits import OutOfMemory, exit_of, sentence
 from bide.model.framing import FrameError
 from bide.model.messages import Answer, Ended, Gone
 from bide.model.outcome import Failed, Outcome
 from bide.model.questions import Ask
 from bide.store.records import NewRecord
 from bide.store.rows import Leg as LegKey
-from bide.worker.answers import Answers
+from bide.worker.call import Call, Calls
 from bide.worker.child import Child
-from bide.worker.exits import OutOfMemory, exit_of, sentence
-from bide.worker.hand import Hand
-from bide.worker.leg import Leg
+from bide.worker.hand import Find, Hand
+from bide.worker.leg import Leg, Work
 from bide.worker.outbox import Outbox
 from bide.worker.stable import KILLED_WITHIN_SEC
-from bide.worker.warm import WarmProcess
 
 
 class Desk:
@@ -27,6 +27,7 @@ class Desk:
         self,
         outbox: Outbox,
         answers: Answers,
+        calls: Calls,
         slots: int,
         grace_sec: float,
         memory_mb: int,
@@ -39,6 +40,7 @@ class Desk:
         self._busy = 0
         self._outbox = outbox
         self._answers = answers
+        self.calls = calls
         self._slots = slots
         self._grace_sec = grace_sec
         self._memory_mb = memory_mb
@@ -55,10 +57,10 @@ class Desk:
             return 0
         return self._slots + self.hand.reach - len(self.legs)
 
-    def run(self, leg: Leg, warm: WarmProcess) -> None:
-        """Let a leg run in a child of this process, as soon as there is a slot."""
+    def run(self, leg: Leg, find: Find) -> None:
+        """Let a leg run in a child of the process that is found for it, as soon as there is a slot."""
         self.legs[leg.key] = leg
-        self.hand.put(leg, warm)
+        self.hand.put(leg, find)
         self._fill()
 
     def given_back(self, *, all_of_them: bool) -> list[Leg]:
@@ -95,6 +97,7 @@ class Desk:
         for leg in self.legs.values():
             leg.forget_timers()
         self.legs.clear()
+        self.calls.forget()
         self.hand.emptied()
         self._busy = 0
         for task in self._answering:
@@ -103,21 +106,24 @@ class Desk:
     # What children and warm processes report. -------------------------------------------------------------------
 
     def ended(self, child: Child, ended: Ended) -> None:
-        """Its leg is over."""
+        """Its leg is over, or the call that it has made."""
         leg = child.leg
         if leg is None:
             self.misbehaves(child, "an outcome without a leg")
             return
         child.read_rest()
+        if isinstance(leg, Call):
+            child.leg = None
+            self._rest_or_leave(child, ended)
+            self.calls.ended(leg, ended.outcome)
+            return
+        assert isinstance(leg, Leg)
         if leg.stopping is not None:
             # It came to its end after all. Nobody hears how; that it is gone will be said when it is.
             child.leaves()
             return
         child.leg = None
-        if ended.again and child.legs_left > 0 and not child.is_asking:
-            child.warm.rest(child)
-        else:
-            child.leaves()
+        self._rest_or_leave(child, ended)
         self._finish(leg, ended.outcome, leg.record(child.pid, None, ended.peak_memory_kb, ended.cpu_sec))
 
     def asked(self, child: Child, question: Ask) -> None:
@@ -137,6 +143,10 @@ class Desk:
             return
         came_to_its_end = child.leaving_since is not None
         exit = child.why_killed or (None if came_to_its_end else exit_of(gone, self._memory, self._memory_mb))
+        if isinstance(leg, Call):
+            self.calls.over(leg, sentence(exit or "", gone.peak_memory_kb))
+            return
+        assert isinstance(leg, Leg)
         record = leg.record(child.pid, exit, gone.peak_memory_kb or None, gone.cpu_sec)
         if leg.stopping is not None or exit is None:
             self._finish(leg, None, record)
@@ -152,18 +162,29 @@ class Desk:
             child.warm.idle.remove(child)
         self.kill(child)
 
-    def cannot_run(self, leg: Leg, error: str, traceback: str) -> None:
-        """There is no process for this leg."""
+    def cannot_run(self, leg: Work, error: str, traceback: str) -> None:
+        """There is no process for this leg, or this call."""
         leg.log.note(f"{traceback}\n{error}" if traceback else error)
+        if isinstance(leg, Call):
+            self.calls.over(leg, error)
+            return
+        assert isinstance(leg, Leg)
         exit = error.partition("\n")[0]
         self._finish(leg, Failed(error, traceback), leg.record(None, exit, None, None))
 
     # ------------------------------------------------------------------------------------------------------------
 
+    @staticmethod
+    def _rest_or_leave(child: Child, ended: Ended) -> None:
+        if ended.again and child.legs_left > 0 and not child.is_asking:
+            child.warm.rest(child)
+        else:
+            child.leaves()
+
     def _fill(self) -> None:
         """Give free slots to the legs that wait."""
         while self._busy < self._slots and (next_one := self.hand.next()):
-            leg, warm = next_one
+            leg, find = next_one
             self._busy += 1
             leg.began_at = time.monotonic()
             left = leg.started.try_time_left
@@ -171,6 +192,11 @@ class Desk:
                 # The child ends it by itself. One that does not is stuck.
                 late_sec = max(0.0, left.total_seconds()) + self._grace_sec
                 leg.timers.append(self._loop.call_later(late_sec, self._timed_out, leg))
+            try:
+                warm = find()
+            except OSError as error:
+                self.cannot_run(leg, f"No process can be started: {error}.", "")
+                continue
             warm.run(leg)
 
     def _finish(self, leg: Leg, outcome: Outcome | None, record: NewRecord | None) -> None:
@@ -207,7 +233,7 @@ class Desk:
         if child.number in child.warm.children:
             child.warm.kill_all()
 
-    async def _answer(self, child: Child, leg: Leg, question: Ask) -> None:
+    async def _answer(self, child: Child, leg: Work, question: Ask) -> None:
         answer = await self._answers.answer(leg, question)
         child.is_asking = False
         if child.leg is not leg:

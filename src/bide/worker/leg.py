@@ -1,41 +1,67 @@
 """One leg on this worker, from the moment it was started until everything about it is said."""
 
 import asyncio
-from datetime import timedelta
+from abc import ABC, abstractmethod
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from bide.model.messages import RunFacts, RunLeg
+from bide.hosting.logs import LegLog
+from bide.model.messages import RunCallback, RunFacts, RunLeg
 from bide.model.outcome import Failed, Outcome, Skipped
 from bide.model.retry import RetryPolicy
+from bide.model.timetable import Interval
 from bide.process.masking import Masker
 from bide.store.legs import Started
 from bide.store.records import NewRecord
 from bide.store.rows import Leg as LegKey
-from bide.worker.logs import LegLog
 
 if TYPE_CHECKING:
     from bide.worker.child import Child
     from bide.worker.warm import WarmProcess
 
 
-class Leg:
-    """A leg that was started here. It has a slot since `began_at`; `stopping` says why it was taken away, if it was."""
+class Work(ABC):
+    """Something that a child does for a try: a leg of it, or a call after it."""
 
-    def __init__(self, started: Started, policy: RetryPolicy, log_limit_kb: int, logged: int = 0) -> None:
-        """`logged` is the number of bytes that earlier legs of its try have written."""
+    key: LegKey | None
+
+    def __init__(self, started: Started, log_limit_kb: int, logged: int) -> None:
+        """`logged` is the number of bytes that was written for its try before."""
         self.started = started
-        self.key = LegKey(started.id, started.leg)
-        self.policy = policy
         self.masker = Masker()
         self.log = LegLog(started.id, started.try_number, started.leg, log_limit_kb, self.masker, logged)
-        self.stopping: str | None = None
-        self.began_at: float | None = None
         self.warm: WarmProcess | None = None
         self.child: Child | None = None
         self.timers: list[asyncio.TimerHandle] = []
 
-    def order(self) -> RunLeg:
-        """Say to a child what is to be run."""
+    @abstractmethod
+    def order(self) -> RunLeg | RunCallback:
+        """Say to a child what is to be done."""
+
+    @property
+    def who(self) -> str:
+        """What the history calls the task where its code does something."""
+        return f"task {self.started.dag_id}.{self.started.task_id}"
+
+    @property
+    def logical_date(self) -> datetime | None:
+        """The date that its run stands for."""
+        return self.started.logical_date
+
+    @property
+    def data_interval(self) -> Interval | None:
+        """What its run is about."""
+        start, end = self.started.data_interval_start, self.started.data_interval_end
+        return None if start is None or end is None else Interval(start, end)
+
+    def forget_timers(self) -> None:
+        """Nobody has to look after it any more."""
+        for timer in self.timers:
+            timer.cancel()
+        self.timers.clear()
+
+    def its_leg(self) -> RunLeg:
+        """Say to a child what it is about."""
         given = self.started
         return RunLeg(
             id=given.id,
@@ -51,6 +77,24 @@ class Leg:
             try_time_left=_not_negative(given.try_time_left),
             sensor_time_left=_not_negative(given.sensor_time_left),
         )
+
+
+class Leg(Work):
+    """A leg that was started here. It has a slot since `began_at`; `stopping` says why it was taken away, if it was."""
+
+    key: LegKey
+
+    def __init__(self, started: Started, policy: RetryPolicy, log_limit_kb: int, logged: int = 0) -> None:
+        """`logged` is the number of bytes that earlier legs of its try have written."""
+        super().__init__(started, log_limit_kb, logged)
+        self.key = LegKey(started.id, started.leg)
+        self.policy = policy
+        self.stopping: str | None = None
+        self.began_at: float | None = None
+
+    def order(self) -> RunLeg:
+        """Say to a child what is to be run."""
+        return self.its_leg()
 
     def masked(self, outcome: Outcome) -> Outcome:
         """Return the outcome as it may be stored: what the task says to people without its secrets."""
@@ -72,12 +116,6 @@ class Leg:
             peak_memory_kb=peak_memory_kb,
             cpu_sec=cpu_sec,
         )
-
-    def forget_timers(self) -> None:
-        """Nobody has to look after it any more."""
-        for timer in self.timers:
-            timer.cancel()
-        self.timers.clear()
 
 
 def run_facts(given: Started) -> RunFacts:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from msgspec import Struct
 
 from bide.errors import DatabaseUnavailable
+from bide.hosting.logs import LogWriter
 from bide.model.outcome import Deferred, Failed, Outcome, Rescheduled, Skipped, Succeeded
 from bide.model.retry import Retry, after_failure
 from bide.sealing import Sealer, wait
@@ -22,7 +23,6 @@ from bide.store.records import NewRecord, record_legs
 from bide.store.rows import Changed, XCom
 from bide.store.rows import Leg as LegKey
 from bide.worker.leg import Leg
-from bide.worker.logs import LogWriter
 
 log = logging.getLogger(__name__)
 
@@ -173,6 +173,7 @@ class Outbox:
     def _new_wait(self, said: Said, number: int) -> NewWait:
         assert isinstance(said.outcome, Deferred)
         asked = said.outcome.wait
+        version = said.leg.started.dag_version_id if asked.own_code else None
         return NewWait(
             id=said.leg.key.id,
             leg=said.leg.key.leg,
@@ -186,9 +187,11 @@ class Outbox:
             due_in=asked.due_in,
             event=asked.event,
             ends=asked.ends,
-            shared_key=asked.shared_key,
+            # Equal arguments do not mean the same wait where they are those of other code.
+            shared_key=asked.shared_key and (asked.shared_key if version is None else f"{asked.shared_key}:{version}"),
             on_kill=asked.on_kill,
             queue=asked.queue,
+            dag_version_id=version,
         )
 
 

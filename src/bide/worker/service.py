@@ -4,13 +4,14 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 from bide import keys
-from bide.errors import PlanError
+from bide.hosting.answers import Answers
+from bide.hosting.logs import LogWriter
 from bide.model.outcome import Deferred
-from bide.model.plan import decode_plan
 from bide.model.retry import RetryPolicy
 from bide.process.loop import Chore
 from bide.process.membership import Member
@@ -18,20 +19,20 @@ from bide.process.program import Ground, first_of
 from bide.process.spawn import DEFAULT_CODE, environment
 from bide.process.wakes import Bell
 from bide.sealing import Sealer
-from bide.store import legs, views
-from bide.store.children import Version, version_of
+from bide.store import callbacks, legs, views
+from bide.store.callbacks import Taken
 from bide.store.jobs import JobType, NewJob
 from bide.store.legs import Started
 from bide.store.records import log_sizes
 from bide.store.rows import Leg as LegKey
 from bide.store.wake import Channel
-from bide.worker.answers import Answers
+from bide.worker.call import Call, Calls
 from bide.worker.comparison import Comparison
 from bide.worker.desk import Desk
 from bide.worker.leg import Leg
-from bide.worker.logs import LogWriter
 from bide.worker.outbox import MOST_AT_ONCE, Outbox
 from bide.worker.stable import KILLED_WITHIN_SEC, Stable
+from bide.worker.versions import Versions
 from bide.worker.warm import Manner
 
 COMPARE_EVERY_SEC = 3.0
@@ -40,19 +41,12 @@ RECORDS_EVERY_SEC = 0.3
 GIVE_BACK_EVERY_SEC = 0.25
 TIDY_EVERY_SEC = 1.0
 COMMIT_EVERY_SEC = 1.0
+CALL_EVERY_SEC = 1.0
+CALL_AT_MOST_EVERY_SEC = 0.1
 CLAIM_AT_MOST_EVERY_SEC = 0.002
 COMMIT_AT_MOST_EVERY_SEC = 0.015
 """Under load: what comes in meanwhile shares a transaction."""
 MOST_UNSAID_PER_SLOT = 4
-MOST_VERSIONS = 1000
-
-
-@dataclass(frozen=True)
-class Known:
-    """A version, and how its tasks are retried."""
-
-    version: Version
-    policies: Mapping[str, RetryPolicy]
 
 
 class Worker:
@@ -67,16 +61,19 @@ class Worker:
         self._db = db
         self._bells = place.bells
         self._room, self._hints = place.bells.bell(Channel.WORKER), place.bells.bell(Channel.WORKER)
-        self._to_say, self._full, self._left = Bell(), Bell(), Bell()
+        self._to_say, self._full, self._left, self._to_call = Bell(), Bell(), Bell(), Bell()
         self._logs = LogWriter(db)
         known = keys.keys(place.settings)
         sealer = Sealer(known)
         patience = timedelta(seconds=place.settings.triggerer.kill_deadline_sec)
         answers = Answers(db, place.bells, sealer, environ, patience)
         self._outbox = Outbox(db, sealer, self._logs, self._to_say.ring)
+        spare_sec = given.load_sec + given.grace_sec
+        calls = Calls(db, self._logs, given.callback_timeout_sec, spare_sec, self._to_call.ring)
         self._desk = Desk(
             self._outbox,
             answers,
+            calls,
             given.slots,
             given.grace_sec,
             given.child_memory_mb,
@@ -94,7 +91,7 @@ class Worker:
         self._stable = Stable(manner, self._desk)
         self._starting: set[LegKey] = set()
         self._comparison = Comparison(db, self._desk, self._outbox, self._starting.__contains__)
-        self._versions: dict[int, Known] = {}
+        self._versions = Versions(db)
         self._claiming = asyncio.Lock()
         self._draining = False
         self._member: Member | None = None
@@ -114,6 +111,7 @@ class Worker:
         return (
             Chore("The worker's claiming", self.step, self._given.poll_sec, self._room, CLAIM_AT_MOST_EVERY_SEC),
             Chore("The worker's committing", self.commit, COMMIT_EVERY_SEC, self._to_say, COMMIT_AT_MOST_EVERY_SEC),
+            Chore("The worker's calling back", self.call_back, CALL_EVERY_SEC, self._to_call, CALL_AT_MOST_EVERY_SEC),
             Chore("The worker's comparing", self.compare, COMPARE_EVERY_SEC, self._hints, COMPARE_AT_MOST_EVERY_SEC),
             Chore("The worker's record keeping", self.keep_records, RECORDS_EVERY_SEC, self._full),
             Chore("The worker's giving back", self.give_back, GIVE_BACK_EVERY_SEC),
@@ -138,7 +136,7 @@ class Worker:
             self._starting.update(offered)
             try:
                 started = await legs.start(self._db, self._member.who, self._member.id, offered)
-                await self._learn({one.dag_version_id for one in started if one.dag_version_id is not None})
+                await self._versions.learn(one.dag_version_id for one in started)
                 logged = await log_sizes(self._db, {one.id: one.try_number for one in started if not one.opens})
                 for one in started:
                     self._run(one, logged.get(one.id, 0))
@@ -154,9 +152,27 @@ class Worker:
         if kinds is None:
             return False
         self._bells.ring(Channel.SCHEDULER)
+        self._to_call.ring()
         if Deferred in kinds:
             self._bells.ring(Channel.TRIGGERER)
         return len(self._outbox) >= MOST_AT_ONCE
+
+    async def call_back(self) -> bool:
+        """Say what came of calls, and take up as many as may be made at the same time; true if there may be more."""
+        calls, member = self._desk.calls, self._member
+        if member is None:
+            return False
+        await calls.say(member.who)
+        async with self._claiming:
+            if self._draining or (room := calls.room) <= 0:
+                return False
+            queues, within = self._given.queues, calls.heard_within
+            taken = await callbacks.take_callback(self._db, member.who, member.id, queues, room, within)
+            await self._versions.learn(one.started.dag_version_id for one in taken)
+            logged = await log_sizes(self._db, {one.started.id: one.started.try_number for one in taken})
+            for one in taken:
+                self._call(one, logged.get(one.started.id, 0))
+        return len(taken) == room
 
     async def compare(self) -> None:
         """Hold what runs here against what the database says."""
@@ -200,6 +216,10 @@ class Worker:
         async with self._claiming:
             await self.give_back(all_of_them=True)
         await self._until_empty(self._given.drain_sec, hurry)
+        if self._member is not None:
+            # Those that are still being made are made again by others, once this worker is gone.
+            await self._desk.calls.say(self._member.who)
+            self._desk.calls.forget()
         running = [leg for leg in self._desk.legs.values() if leg.stopping is None]
         if running and self._member is not None:
             await legs.drain(self._db, self._member.who, [leg.key for leg in running])
@@ -224,24 +244,8 @@ class Worker:
         self._comparison.forget()
         await self._stable.close()
 
-    async def _learn(self, wanted: set[int]) -> None:
-        """Read the versions that are not known yet."""
-        for number in wanted - self._versions.keys():
-            version = await version_of(self._db, number)
-            if version is None:
-                continue
-            try:
-                plan = decode_plan(version.plan)
-                policies = {task.task_id: task.retry for task in plan.tasks}
-            except PlanError:
-                # Its code runs all the same; it is only retried by what the row says.
-                policies = {}
-            while len(self._versions) >= MOST_VERSIONS:
-                del self._versions[next(iter(self._versions))]
-            self._versions[number] = Known(version, policies)
-
     def _run(self, started: Started, logged: int) -> None:
-        known = self._versions.get(started.dag_version_id or 0)
+        known = self._versions.of(started.dag_version_id)
         policy = RetryPolicy(retries=started.retries)
         if known is not None:
             policy = known.policies.get(started.task_id, policy)
@@ -249,12 +253,22 @@ class Worker:
         if known is None:
             self._desk.refuse(leg, "Its run has no version of its DAG, so there is no code to run.")
             return
-        try:
-            warm = self._stable.process_for(known.version)
-        except OSError as error:
-            self._desk.refuse(leg, f"No process can be started: {error}.")
+        find = partial(self._stable.process_for, known.version)
+        # It may begin while the leg waits for a slot. What stands in the way is told when there is one.
+        with suppress(OSError):
+            find()
+        self._desk.run(leg, find)
+
+    def _call(self, taken: Taken, logged: int) -> None:
+        call = Call(taken, self._desk.calls.within, self._given.log_limit_kb, logged)
+        known = self._versions.of(taken.started.dag_version_id)
+        if known is None:
+            self._desk.calls.refuse(call, "Its run has no version of its DAG, so there is no code to call.")
             return
-        self._desk.run(leg, warm)
+        try:
+            self._desk.calls.make(call, self._stable.process_for(known.version))
+        except OSError as error:
+            self._desk.calls.refuse(call, f"No process can be started: {error}.")
 
     def _is_crowded(self) -> bool:
         """Whoever cannot say how legs ended takes up no more of them."""
@@ -266,7 +280,7 @@ class Worker:
 
     async def _until_empty(self, within_sec: float, hurry: asyncio.Event) -> None:
         deadline = time.monotonic() + within_sec
-        while self._desk.legs and not hurry.is_set():
+        while (self._desk.legs or self._desk.calls.making()) and not hurry.is_set():
             left = deadline - time.monotonic()
             if left <= 0:
                 return

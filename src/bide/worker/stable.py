@@ -29,7 +29,7 @@ class Stable:
 
     def process_for(self, version: Version) -> WarmProcess:
         """Give the process for a version, started now if there is none; OSError if it cannot be started."""
-        key = state_of_file(version)
+        key = version.state_of_file
         warm = self._warm.get(key)
         if warm is None or warm.is_over:
             if warm is not None:
@@ -94,8 +94,3 @@ class Stable:
         warm = self._warm.pop(key)
         warm.end()
         self._leaving.add(warm)
-
-
-def state_of_file(version: Version) -> tuple[str, str]:
-    """What versions have in common that may share a process: several DAGs may stand in one file."""
-    return version.fileloc, version.fingerprint or version.source

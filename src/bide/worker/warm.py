@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bide import kernel
+from bide.channel import Channel
+from bide.hosting.exits import signal_name
 from bide.model.messages import Fork, Forked, FromWarm, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop
-from bide.process.channel import Channel
 from bide.process.spawn import DEFAULT_CODE, spawn
 from bide.store.children import Version
 from bide.worker.child import Child, Desk
-from bide.worker.exits import signal_name
-from bide.worker.leg import Leg
+from bide.worker.leg import Work
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class WarmProcess:
         self.began_at = self.used_at = time.monotonic()
         self.is_ready = False
         self.is_over = False
-        self.waiting: list[Leg] = []
+        self.waiting: list[Work] = []
         self.children: dict[int, Child] = {}
         self.idle: list[Child] = []
         self._manner = manner
@@ -89,7 +89,7 @@ class WarmProcess:
         root = self._manner.root
         self._channel.send(LoadFile(str(root / version.fileloc), str(root), version.source))
 
-    def run(self, leg: Leg) -> None:
+    def run(self, leg: Work) -> None:
         """Run a leg in one of its children."""
         self.used_at = time.monotonic()
         leg.warm = self

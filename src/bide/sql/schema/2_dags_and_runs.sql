@@ -39,6 +39,8 @@ create table dag_version (
     -- equal ones share a warm process.
     fileloc text not null default '',
     fingerprint text not null default '',
+    -- Which ends of its runs somebody wants to be called for: success, failure.
+    callbacks text[] not null default '{}',
     created_at timestamptz not null,
     unique (dag_id, number)
 );

@@ -46,6 +46,8 @@ create table trigger (
     shared_key text,
     -- True where the class has an on_kill, which must run when the wait is stopped.
     on_kill boolean not null default false,
+    -- The version in whose code it runs, where its class stands in the folder of DAG files.
+    dag_version_id bigint references dag_version,
     parked_until timestamptz,
     parked_why text,
     check (due_at is null or (triggerer_id is null and shared_key is null and parked_until is null)),
@@ -56,6 +58,21 @@ alter sequence trigger_id_seq owned by trigger.id;
 create index trigger_free on trigger (coalesce(queue, ''), priority desc, id)
     where triggerer_id is null and due_at is null and parked_until is null;
 create index trigger_held on trigger (triggerer_id, id) where triggerer_id is not null;
-create index trigger_due on trigger (due_at) where due_at is not null;
-create index trigger_parked on trigger (parked_until) where parked_until is not null;
+create index trigger_due on trigger (due_at, id) where due_at is not null;
+create index trigger_parked on trigger (parked_until, id) where parked_until is not null;
 create unique index trigger_shared on trigger (shared_key) where shared_key is not null;
+
+-- What the busiest triggers have used, as their triggerers tell from time to time. Few rows, and nothing depends on
+-- them: no foreign keys, for waits come and go by thousands.
+create table trigger_use (
+    triggerer_id bigint not null,
+    trigger_id bigint not null,
+    runner_pid integer not null,
+    steps bigint not null,
+    busy_sec double precision not null,
+    longest_sec double precision not null,
+    strikes integer not null,
+    evidence text not null,
+    at timestamptz not null,
+    primary key (triggerer_id, trigger_id)
+) with (fillfactor = 50);

@@ -58,13 +58,13 @@ create table task_instance (
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 create index task_instance_run on task_instance (dag_run_id, state);
 create index task_instance_waits on task_instance (waits_for) where waits_for is not null;
-create index task_instance_timeout on task_instance (trigger_timeout)
+create index task_instance_timeout on task_instance (trigger_timeout, id)
     where state = 'deferred' and trigger_timeout is not null;
 create index task_instance_scheduled
     on task_instance (pool, (next_method is null), priority_weight desc, id)
     where state = 'scheduled' and next_method is distinct from '__fail__';
 create index task_instance_failing on task_instance (id) where state = 'scheduled' and next_method = '__fail__';
-create index task_instance_wake on task_instance (wake_at) where wake_at is not null;
+create index task_instance_wake on task_instance (wake_at, id) where wake_at is not null;
 create index task_instance_queued
     on task_instance (queue, (next_method is null), priority_weight desc, id) where state = 'queued';
 create index task_instance_busy on task_instance (pool, dag_run_id, dag_id, task_id)
@@ -78,6 +78,7 @@ create table kill (
     classpath text not null,
     kwargs text not null,
     queue text,
+    dag_version_id bigint,
     -- Who held the wait; once taken, who runs its on_kill.
     triggerer_id bigint,
     claim integer not null,
@@ -93,12 +94,14 @@ create index kill_deadline on kill (deadline);
 -- after each lock: whoever waited for a task that has just been deferred must see its wait, and of two who take the last
 -- two tasks out of a shared wait the second must see that the first has gone.
 create function leave(waits bigint[])
-returns table (id bigint, classpath text, kwargs text, queue text, triggerer_id bigint, claim integer, on_kill boolean)
+returns table (
+    id bigint, classpath text, kwargs text, queue text, dag_version_id bigint, triggerer_id bigint, claim integer,
+    on_kill boolean)
 language sql volatile as $$
     select from trigger w where w.id = any (waits) order by w.id for update;
     delete from trigger w
     where w.id = any (waits) and not exists (select from task_instance t where t.waits_for = w.id offset 0)
-    returning w.id, w.classpath, w.kwargs, w.queue, w.triggerer_id, w.claim, w.on_kill
+    returning w.id, w.classpath, w.kwargs, w.queue, w.dag_version_id, w.triggerer_id, w.claim, w.on_kill
 $$;
 
 create table xcom (
@@ -114,16 +117,33 @@ create table xcom (
         references task_instance (dag_id, run_id, task_id, map_index) on delete cascade
 );
 
--- Something that somebody wants to be called for.
+-- Something that somebody wants to be called for: the end of a try, or that of a run; then the task instance is one that
+-- decided it. A worker calls the code in a child. What becomes of it changes nothing about tasks and runs.
 create table callback (
     id bigint generated always as identity primary key,
     task_instance_id bigint references task_instance on delete cascade,
+    -- Set where it is about the end of the run.
+    dag_run_id bigint references dag_run on delete cascade,
     callback_type text not null check (callback_type in ('success', 'failure', 'retry', 'skipped', 'deadline')),
     state text not null default 'pending' check (state in ('pending', 'queued', 'running', 'success', 'failed')),
     try_number integer,
+    reason text,
+    queue text not null default 'default' check (queue <> ''),
     trigger_id bigint references trigger (id),
-    created_at timestamptz not null
+    created_at timestamptz not null,
+    -- The worker that has it or had it, and until when it is waited for. The claim grows each time it changes hands.
+    worker_id bigint,
+    claim integer not null default 0,
+    deadline timestamptz,
+    ended_at timestamptz,
+    error text,
+    check ((state = 'running') = (deadline is not null)),
+    check (state <> 'running' or worker_id is not null),
+    check ((state in ('success', 'failed')) = (ended_at is not null))
 );
-create index callback_pending on callback (id) where state = 'pending';
+create index callback_pending on callback (queue, id) where state = 'pending' and trigger_id is null;
+create index callback_running on callback (deadline) where state = 'running';
+create index callback_ended on callback (ended_at) where ended_at is not null;
+create index callback_run on callback (dag_run_id) where dag_run_id is not null;
 create index callback_task on callback (task_instance_id);
 create index callback_trigger on callback (trigger_id) where trigger_id is not null;

@@ -50,6 +50,7 @@ create table history (
     task_instance_id bigint,
     dag_run_id bigint,
     trigger_id bigint,
+    callback_id bigint,
     job_id bigint,
     from_state text,
     to_state text,

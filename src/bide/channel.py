@@ -1,4 +1,4 @@
-"""The service's end of a socket to a child: messages come by a callback, and nothing waits."""
+"""One end of a socket between a service and a child, on an event loop: nobody waits, and what comes is told."""
 
 import asyncio
 import logging
