@@ -18,6 +18,8 @@ from bide.store.views import Candidate
 
 MOST_LOOKS = 20
 """Looks past those who have met a limit, in one step."""
+BESIDE = 16
+"""So many are looked at beside those for whom there are slots, because some may have met another limit."""
 
 
 async def begin_runs(db: Database, who: str, limit: int) -> int:
@@ -37,14 +39,7 @@ class Admission:
         """Let go on what there is room for; tell how many tasks were queued, and how many began in their triggers."""
         turn = await views.current_turn(self._db)
         room = Room.of(await views.pool_room(self._db), await views.busy(self._db))
-        admitted: list[Candidate] = []
-        for _ in range(MOST_LOOKS):
-            found = await views.candidates(
-                self._db, room.open_pools, self._limit, room.full_runs, room.full_tasks, room.full_in_run
-            )
-            admitted = room.admit(found)
-            if admitted or len(found) < self._limit:
-                break
+        admitted = await self._admitted(room)
         starts = await self._starts(admitted)
         queued = [Leg(one.id, one.leg) for one in admitted if one.id not in starts]
         deferred = 0
@@ -54,6 +49,19 @@ class Admission:
             # The room was counted for both, and nobody else has had a turn if this one was ours.
             turn += 1
         return len(await queueing.enqueue(self._db, self._who, turn, queued)) if queued else 0, deferred
+
+    async def _admitted(self, room: Room) -> list[Candidate]:
+        # Thousands may wait for the few slots that have just become free.
+        look_at = min(self._limit, room.most_free + BESIDE)
+        for _ in range(MOST_LOOKS):
+            found = await views.candidates(
+                self._db, room.open_pools, look_at, room.full_runs, room.full_tasks, room.full_in_run
+            )
+            admitted = room.admit(found)
+            if admitted or len(found) < look_at:
+                return admitted
+            look_at = self._limit
+        return []
 
     async def _starts(self, admitted: Sequence[Candidate]) -> dict[int, Wait]:
         """Find those that begin in their triggers; whatever has begun goes on where it was."""
