@@ -6,6 +6,7 @@ from bide.authoring.asset import Asset
 from bide.authoring.branching import BaseBranchOperator, follow
 from bide.authoring.calling import call_with_context, seen_from, takes
 from bide.authoring.clock import rest, utcnow
+from bide.authoring.conf import conf
 from bide.authoring.connection import BaseHook, Connection
 from bide.authoring.context import Context, get_current_context
 from bide.authoring.dag import DAG
@@ -89,6 +90,7 @@ __all__ = [
     "chain",
     "chain_linear",
     "clear_run",
+    "conf",
     "count_tasks",
     "cross_downstream",
     "dag",

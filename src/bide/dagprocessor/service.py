@@ -53,7 +53,7 @@ class DagProcessor:
         self._root: Path = settings.core.dags_dir
         self._parsers = Parsers(
             self._root,
-            environment(os.environ, [place.url, *settings.security.keys]),
+            environment(os.environ, [place.url, *settings.security.keys], settings.operators),
             self._mine.file_timeout_sec,
             self._mine.file_memory_mb,
             code,
