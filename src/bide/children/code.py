@@ -12,13 +12,14 @@ from importlib import import_module
 from bide.authoring import DAG
 from bide.authoring.collect import Collected, collect
 from bide.authoring.plan import to_plan
+from bide.authoring.port import answering
 from bide.children import run
 from bide.children.callbacks import run_callback
 from bide.children.port import SocketPort
 from bide.model.messages import RunCallback, RunLeg
 from bide.model.outcome import Outcome
 
-__all__ = ["Collected", "collect", "load", "prepare", "run_leg", "to_plan"]
+__all__ = ["Collected", "answering", "collect", "load", "prepare", "run_leg", "to_plan"]
 
 WHAT_FILES_IMPORT = ("bide.taskflow", "bide.operators", "bide.sensors")
 SAMPLE = """

@@ -13,7 +13,8 @@ from pathlib import Path
 from bide import kernel
 from bide.channel import Channel
 from bide.hosting.exits import signal_name
-from bide.model.messages import Fork, Forked, FromWarm, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop
+from bide.model.messages import Answer, Fork, Forked, FromWarm, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop
+from bide.model.questions import GetConnection, GetVariable
 from bide.process.spawn import DEFAULT_CODE, spawn
 from bide.store.children import Version
 from bide.worker.child import Child, Desk
@@ -42,6 +43,7 @@ class WarmProcess:
     """A process for one version. Legs that come before it is ready wait here."""
 
     def __init__(self, version: Version, manner: Manner, desk: Desk) -> None:
+        self.reader = desk.reader_of(version.fileloc)
         self.began_at = self.used_at = time.monotonic()
         self.is_ready = False
         self.is_over = False
@@ -81,6 +83,10 @@ class WarmProcess:
         """Whether any leg needs it."""
         return bool(self.waiting) or len(self.children) > len(self.idle)
 
+    def answer(self, answer: Answer) -> None:
+        """Answer what the file has asked while it is imported."""
+        self._channel.send(answer)
+
     def run(self, leg: Work) -> None:
         """Run a leg in one of its children."""
         self.used_at = time.monotonic()
@@ -93,6 +99,8 @@ class WarmProcess:
         except OSError as error:
             self._desk.cannot_run(leg, f"No process can be started: {error}.", "")
             return
+        # What the file has read its tasks know, too.
+        leg.masker.include(self.reader.masker)
         child.run(leg)
 
     def rest(self, child: Child) -> None:
@@ -150,6 +158,8 @@ class WarmProcess:
                     self.run(leg)
             case NotLoaded(error=error, traceback=traceback):
                 self._give_up(f"The DAG file cannot be imported: {error}", traceback)
+            case GetVariable() | GetConnection():
+                self._desk.asked_by_file(self, message)
 
     def _bury(self, child: Child, gone: Gone) -> None:
         if child in self.idle:
@@ -162,8 +172,9 @@ class WarmProcess:
 
     def _give_up(self, error: str, traceback: str) -> None:
         waiting, self.waiting = self.waiting, []
+        mask = self.reader.masker
         for leg in waiting:
-            self._desk.cannot_run(leg, error, traceback)
+            self._desk.cannot_run(leg, mask(error), mask(traceback))
 
     def _closed(self, why: str) -> None:
         self.is_over = True
