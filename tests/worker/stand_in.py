@@ -26,6 +26,10 @@ def answering(port: FilePort) -> Iterator[None]:
     _ports.pop()
 
 
+def rehearse() -> None:
+    """Nothing here is slow at first."""
+
+
 def load(path: str, root: str, source: str) -> Mapping[str, Any]:
     """Run the file; all of it is one DAG."""
     module = ModuleType("dag_file")

@@ -4,7 +4,9 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 from bide import keys
 from bide.hosting.answers import Answers
@@ -42,7 +44,7 @@ COMMIT_EVERY_SEC = 1.0
 CALL_EVERY_SEC = 1.0
 CALL_AT_MOST_EVERY_SEC = 0.1
 CLAIM_AT_MOST_EVERY_SEC = 0.002
-COMMIT_AT_MOST_EVERY_SEC = 0.005
+COMMIT_AT_MOST_EVERY_SEC = 0.015
 """Under load: what comes in meanwhile shares a transaction."""
 MOST_UNSAID_PER_SLOT = 4
 
@@ -201,9 +203,11 @@ class Worker:
             self._bells.ring(Channel.SCHEDULER)
 
     async def tidy(self) -> None:
-        """End processes that nobody needs."""
+        """End processes that nobody needs, and have one ready for the next file."""
         given = self._given
         self._stable.tidy(given.load_sec, given.unused_sec, given.most_unused, given.grace_sec)
+        if given.most_unused and not self._draining:
+            self._stable.keep_spare()
 
     async def drain(self, hurry: asyncio.Event) -> None:
         """Let legs end for a while, hand the others over, and end all processes."""
@@ -249,12 +253,11 @@ class Worker:
         if known is None:
             self._desk.refuse(leg, "Its run has no version of its DAG, so there is no code to run.")
             return
-        try:
-            warm = self._stable.process_for(known.version)
-        except OSError as error:
-            self._desk.refuse(leg, f"No process can be started: {error}.")
-            return
-        self._desk.run(leg, warm)
+        find = partial(self._stable.process_for, known.version)
+        # It may begin while the leg waits for a slot. What stands in the way is told when there is one.
+        with suppress(OSError):
+            find()
+        self._desk.run(leg, find)
 
     def _call(self, taken: Taken, logged: int) -> None:
         call = Call(taken, self._desk.calls.within, self._given.log_limit_kb, logged)

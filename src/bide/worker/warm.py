@@ -1,4 +1,8 @@
-"""The worker's view of one warm process: it holds one version of one DAG file and forks the children of its legs."""
+"""The worker's view of one warm process: it holds one version of one DAG file and forks the children of its legs.
+
+Starting Python and importing what every file needs takes far longer than most files do, and does not depend on the
+file. So a process may be started before it is known which file it shall hold.
+"""
 
 import asyncio
 import logging
@@ -40,10 +44,10 @@ class Manner:
 
 
 class WarmProcess:
-    """A process for one version. Legs that come before it is ready wait here."""
+    """A process for one version, once it was told which. Legs that come before it is ready wait here."""
 
-    def __init__(self, version: Version, manner: Manner, desk: Desk) -> None:
-        self.reader = desk.reader_of(version.fileloc)
+    def __init__(self, manner: Manner, desk: Desk) -> None:
+        self.reader = desk.reader_of("")
         self.began_at = self.used_at = time.monotonic()
         self.is_ready = False
         self.is_over = False
@@ -65,8 +69,6 @@ class WarmProcess:
         os.set_blocking(self._output, False)
         asyncio.get_running_loop().add_reader(self._output, self._read_output)
         self._channel = Channel(sock, FromWarm, self._heard, self._closed)
-        path = str(manner.root / version.fileloc)
-        self._channel.send(LoadFile(path, str(manner.root), version.source))
         self._end: asyncio.Task[None] | None = None
 
     @property
@@ -86,6 +88,13 @@ class WarmProcess:
     def answer(self, answer: Answer) -> None:
         """Answer what the file has asked while it is imported."""
         self._channel.send(answer)
+
+    def load(self, version: Version) -> None:
+        """Import this version of a DAG file; only once."""
+        self.reader = self._desk.reader_of(version.fileloc)
+        self.began_at = self.used_at = time.monotonic()
+        root = self._manner.root
+        self._channel.send(LoadFile(str(root / version.fileloc), str(root), version.source))
 
     def run(self, leg: Work) -> None:
         """Run a leg in one of its children."""
