@@ -19,6 +19,7 @@ from bide.worker.hand import Find, Hand
 from bide.worker.leg import Leg, Work
 from bide.worker.outbox import Outbox
 from bide.worker.stable import KILLED_WITHIN_SEC
+from bide.worker.warm import WarmProcess
 
 
 class Desk:
