@@ -25,12 +25,14 @@ BY_DESIGN = {"orphan", "busy", "failing", "legs_of", "rescue", "agenda", "beginn
 FOR_PEOPLE = {
     "count_runs_by_state",
     "count_tasks_by_state",
+    "count_waits",
     "delete_pool",
     "describe_task",
     "free_waits",
     "impossible_pools",
     "list_runs",
     "parked_waits",
+    "pools",
     "queue_loads",
     "tasks_by_end",
 }
