@@ -2,6 +2,9 @@
 
     python -m bide.children.warm DESCRIPTOR [MODULE]
 
+Before it hears which file, it does everything once that is the same for all legs. Code that runs for the first time is
+slow, and changes memory that is then copied for each child that runs it.
+
 Nothing of the user runs here any more once the file is imported, so this process always answers. When its socket
 closes, the worker is gone or wants it no longer: it kills what it has forked, with all that this has begun, and ends.
 Descendants that have left their process group are found too: on Linux they become children of this process when their
@@ -26,6 +29,7 @@ from typing import Any, NoReturn, TextIO
 from bide import kernel
 from bide.children import child
 from bide.children.channel import Channel
+from bide.children.port import FilePort
 from bide.model.messages import Fork, Forked, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop, ToWarm
 
 SWEEP_EVERY_SEC = 1.0
@@ -196,7 +200,8 @@ def load(channel: Channel, code: Any) -> Mapping[str, Any] | None:
         return None
     me = os.getpid()
     try:
-        dags: Mapping[str, Any] = code.load(order.path, order.root, order.source)
+        with code.answering(FilePort(channel)):
+            dags: Mapping[str, Any] = code.load(order.path, order.root, order.source)
     except BaseException as error:
         if os.getpid() == me:
             channel.send(NotLoaded(child.in_words(error), traceback.format_exc()))
@@ -228,6 +233,7 @@ def main(descriptor: int, module: str) -> None:
     channel = Channel(sock, ToWarm)
     os.register_at_fork(after_in_child=channel.close)
     code = import_module(module)
+    code.rehearse()
     dags = load(channel, code)
     if dags is None:
         return

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Sequence
 from datetime import timedelta
 
+from bide import keys
 from bide.process.loop import Chore
 from bide.process.membership import Member
 from bide.process.program import Ground
@@ -16,6 +17,8 @@ from bide.store.wake import Channel
 
 log = logging.getLogger(__name__)
 
+LOOK_AT_MOST_EVERY_SEC = 0.01
+"""Under load: what has ended meanwhile is looked at together."""
 NOTICE_EVERY_SEC = 1.0
 TIDY_EVERY_SEC = 15.0
 
@@ -43,7 +46,8 @@ class SchedulerService:
         db, limit = self._place.db, self._settings.batch_size
         kill_patience = timedelta(seconds=self._place.settings.triggerer.kill_deadline_sec)
         self._member = member
-        self._rounds = Rounds(db, self._place.bells.ring, member.who, kill_patience, limit)
+        sealer = keys.sealer(self._place.settings)
+        self._rounds = Rounds(db, self._place.bells.ring, sealer, member.who, kill_patience, limit)
         self._household = Household(db, member.who, limit)
 
     def chores(self) -> Sequence[Chore]:
@@ -51,7 +55,7 @@ class SchedulerService:
         assert self._rounds is not None
         assert self._household is not None
         return (
-            Chore("scheduling", self.look, self._settings.poll_sec, self._bell),
+            Chore("scheduling", self.look, self._settings.poll_sec, self._bell, LOOK_AT_MOST_EVERY_SEC),
             Chore("noticing the dead", self.notice, NOTICE_EVERY_SEC),
             Chore("tidying up", self._household.tidy_up, TIDY_EVERY_SEC),
         )

@@ -44,7 +44,7 @@ COMMIT_EVERY_SEC = 1.0
 CALL_EVERY_SEC = 1.0
 CALL_AT_MOST_EVERY_SEC = 0.1
 CLAIM_AT_MOST_EVERY_SEC = 0.002
-COMMIT_AT_MOST_EVERY_SEC = 0.005
+COMMIT_AT_MOST_EVERY_SEC = 0.015
 """Under load: what comes in meanwhile shares a transaction."""
 MOST_UNSAID_PER_SLOT = 4
 
@@ -83,7 +83,7 @@ class Worker:
         secrets = (place.url, place.settings.database.url, *known)
         manner = Manner(
             root=place.settings.core.dags_dir,
-            environ=environment(environ, secrets),
+            environ=environment(environ, secrets, place.settings.operators),
             legs_per_child=given.legs_per_child,
             child_memory_mb=given.child_memory_mb,
             code=code,
@@ -203,9 +203,11 @@ class Worker:
             self._bells.ring(Channel.SCHEDULER)
 
     async def tidy(self) -> None:
-        """End processes that nobody needs."""
+        """End processes that nobody needs, and have one ready for the next file."""
         given = self._given
         self._stable.tidy(given.load_sec, given.unused_sec, given.most_unused, given.grace_sec)
+        if given.most_unused and not self._draining:
+            self._stable.keep_spare()
 
     async def drain(self, hurry: asyncio.Event) -> None:
         """Let legs end for a while, hand the others over, and end all processes."""

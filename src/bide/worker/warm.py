@@ -1,4 +1,8 @@
-"""The worker's view of one warm process: it holds one version of one DAG file and forks the children of its legs."""
+"""The worker's view of one warm process: it holds one version of one DAG file and forks the children of its legs.
+
+Starting Python and importing what every file needs takes far longer than most files do, and does not depend on the
+file. So a process may be started before it is known which file it shall hold.
+"""
 
 import asyncio
 import logging
@@ -13,7 +17,8 @@ from pathlib import Path
 from bide import kernel
 from bide.channel import Channel
 from bide.hosting.exits import signal_name
-from bide.model.messages import Fork, Forked, FromWarm, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop
+from bide.model.messages import Answer, Fork, Forked, FromWarm, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop
+from bide.model.questions import GetConnection, GetVariable
 from bide.process.spawn import DEFAULT_CODE, spawn
 from bide.store.children import Version
 from bide.worker.child import Child, Desk
@@ -39,9 +44,10 @@ class Manner:
 
 
 class WarmProcess:
-    """A process for one version. Legs that come before it is ready wait here."""
+    """A process for one version, once it was told which. Legs that come before it is ready wait here."""
 
-    def __init__(self, version: Version, manner: Manner, desk: Desk) -> None:
+    def __init__(self, manner: Manner, desk: Desk) -> None:
+        self.reader = desk.reader_of("")
         self.began_at = self.used_at = time.monotonic()
         self.is_ready = False
         self.is_over = False
@@ -63,8 +69,6 @@ class WarmProcess:
         os.set_blocking(self._output, False)
         asyncio.get_running_loop().add_reader(self._output, self._read_output)
         self._channel = Channel(sock, FromWarm, self._heard, self._closed)
-        path = str(manner.root / version.fileloc)
-        self._channel.send(LoadFile(path, str(manner.root), version.source))
         self._end: asyncio.Task[None] | None = None
 
     @property
@@ -81,6 +85,17 @@ class WarmProcess:
         """Whether any leg needs it."""
         return bool(self.waiting) or len(self.children) > len(self.idle)
 
+    def answer(self, answer: Answer) -> None:
+        """Answer what the file has asked while it is imported."""
+        self._channel.send(answer)
+
+    def load(self, version: Version) -> None:
+        """Import this version of a DAG file; only once."""
+        self.reader = self._desk.reader_of(version.fileloc)
+        self.began_at = self.used_at = time.monotonic()
+        root = self._manner.root
+        self._channel.send(LoadFile(str(root / version.fileloc), str(root), version.source))
+
     def run(self, leg: Work) -> None:
         """Run a leg in one of its children."""
         self.used_at = time.monotonic()
@@ -93,6 +108,8 @@ class WarmProcess:
         except OSError as error:
             self._desk.cannot_run(leg, f"No process can be started: {error}.", "")
             return
+        # What the file has read its tasks know, too.
+        leg.masker.include(self.reader.masker)
         child.run(leg)
 
     def rest(self, child: Child) -> None:
@@ -150,6 +167,8 @@ class WarmProcess:
                     self.run(leg)
             case NotLoaded(error=error, traceback=traceback):
                 self._give_up(f"The DAG file cannot be imported: {error}", traceback)
+            case GetVariable() | GetConnection():
+                self._desk.asked_by_file(self, message)
 
     def _bury(self, child: Child, gone: Gone) -> None:
         if child in self.idle:
@@ -162,8 +181,9 @@ class WarmProcess:
 
     def _give_up(self, error: str, traceback: str) -> None:
         waiting, self.waiting = self.waiting, []
+        mask = self.reader.masker
         for leg in waiting:
-            self._desk.cannot_run(leg, error, traceback)
+            self._desk.cannot_run(leg, mask(error), mask(traceback))
 
     def _closed(self, why: str) -> None:
         self.is_over = True
