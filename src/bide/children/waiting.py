@@ -37,6 +37,9 @@ class Desk(Protocol):
     def over(self, running: "Running") -> None:
         """It has cleaned up."""
 
+    def outdated(self, classpath: str) -> None:
+        """A class is not what it should be."""
+
     def ask(self, running: "Running", question: Ask) -> "asyncio.Future[Any]":
         """It wants to know something."""
 
@@ -127,6 +130,8 @@ class Drive(Measured):
         assert order is not None
         made = made_of(self._kind, order)
         if isinstance(made, NotThere | WaitIsOver):
+            if isinstance(made, NotThere):
+                running.desk.outdated(order.classpath)
             running.phase = Phase.OVER
             running.desk.tell(made)
             return None
