@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layers docs bench simulate fuzz clean
+.PHONY: help demo test check lint types layers docs bench simulate chaos fuzz clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -49,6 +49,10 @@ bench: $(VENV)/ready ## Measure every verb beside its floor
 # Every night other seeds, and more of them: make simulate SEEDS=5000 FROM=$(date +%s)
 simulate: $(VENV)/ready ## Run the seeded simulator: make simulate SEEDS=300 STEPS=300 FROM=1
 	$(BIN)/python -m tests.simulation --seeds $(or $(SEEDS),300) --steps $(or $(STEPS),300) --from $(or $(FROM),1)
+
+# A quarter of an hour, and another seed each time: make chaos SECONDS=900
+chaos: $(VENV)/ready ## Kill, freeze and cut off real processes under load: make chaos SECONDS=60 SEED=1
+	$(BIN)/python -m tests.chaos --seconds $(or $(SECONDS),60) --seed $(or $(SEED),$(shell date +%s))
 
 fuzz: $(VENV)/ready ## Send 200 000 random values and as many random texts through the codec
 	BIDE_HYPOTHESIS=thorough $(BIN)/pytest -n 2 tests/unit/test_codec_random.py

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 from rich.console import Console
 
-from benchmarks import commit, crowd, cycles, launch, legs, parallel, parsing, verbs
+from benchmarks import commit, crowd, cycles, launch, legs, parallel, parsing, timers, verbs
 from benchmarks.report import OUT, Report, machine
 from bide import embedded
 
@@ -22,6 +22,7 @@ BENCHMARKS = {
     "cycles": cycles,
     "legs": legs,
     "parsing": parsing,
+    "timers": timers,
 }
 FULL, QUICK = 1.0, 0.05
 WIDTH = 110  # of the widest table

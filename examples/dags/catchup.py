@@ -1,17 +1,18 @@
-"""Catching up: one run for each interval since the start date, in the time zone of the DAG.
+"""Catching up: one run for each date of the schedule since the start date, in the time zone of the DAG.
 
-A run is about the stretch of time between two dates of the schedule, and comes when that has passed.
+A cron line alone means a run for each of its moments. With a CronDataIntervalTimetable a run is about the stretch of
+time between two of them, and comes when that has passed.
 """
 
 from typing import Unpack
 
 import pendulum
 
-from bide import DAG, Context, CronTriggerTimetable, task
+from bide import DAG, Context, CronDataIntervalTimetable, task
 
 with DAG(
     "catchup",
-    schedule="30 6 * * MON-FRI",
+    schedule=CronDataIntervalTimetable("30 6 * * MON-FRI", timezone="Europe/Berlin"),
     start_date=pendulum.datetime(2026, 3, 1, tz="Europe/Berlin"),
     end_date=pendulum.datetime(2026, 12, 31, tz="Europe/Berlin"),
     catchup=True,
@@ -27,8 +28,7 @@ with DAG(
 
 with DAG(
     "no_catchup",
-    # For a moment rather than for the time before it.
-    schedule=CronTriggerTimetable("0 * * * *", timezone="Europe/Berlin"),
+    schedule="0 * * * *",
     start_date=pendulum.datetime(2026, 3, 1, tz="Europe/Berlin"),
     catchup=False,
     tags=["example"],

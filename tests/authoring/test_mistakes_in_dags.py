@@ -22,9 +22,14 @@ DAG = [
         "'Mars' is no time zone with a name, such as 'Europe/Berlin'.",
     ),
     (
-        'with DAG("d", schedule=CronTriggerTimetable("@daily", timezone="UTC", interval=timedelta(1))): ...',
+        'with DAG("d", schedule=CronTriggerTimetable("@daily", timezone="UTC", interval=timedelta(-1))): ...',
         1,
-        "CronTriggerTimetable takes a cron line and a time zone; interval and run_immediately do not work yet.",
+        "interval is datetime.timedelta(days=-1); it must be a timedelta that is not negative.",
+    ),
+    (
+        'with DAG("d", schedule=CronTriggerTimetable("@daily", timezone="UTC", run_immediately=True)): ...',
+        1,
+        "CronTriggerTimetable does not take run_immediately; launch the first run with catchup.",
     ),
     (
         'with DAG("d", default_args=[1]): ...',

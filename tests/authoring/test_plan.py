@@ -130,6 +130,7 @@ def test_default_arguments_reach_every_operator_that_takes_them() -> None:
 
 
 CRON = {"expression": "0 0 * * *", "timezone": "UTC"}
+TICK = CRON | {"trigger": True}
 
 
 @pytest.mark.parametrize(
@@ -138,14 +139,20 @@ CRON = {"expression": "0 0 * * *", "timezone": "UTC"}
         ("None", "none", {}, "only when somebody launches it"),
         ("'@once'", "once", {}, "@once"),
         ("'@continuous'", "continuous", {}, "@continuous"),
-        ("'@hourly'", "cron", CRON | {"expression": "0 * * * *"}, "@hourly"),
-        ("'@daily'", "cron", CRON, "@daily"),
-        ("'@weekly'", "cron", CRON | {"expression": "0 0 * * 0"}, "@weekly"),
-        ("'@monthly'", "cron", CRON | {"expression": "0 0 1 * *"}, "@monthly"),
-        ("'@quarterly'", "cron", CRON | {"expression": "0 0 1 */3 *"}, "@quarterly"),
-        ("'@yearly'", "cron", CRON | {"expression": "0 0 1 1 *"}, "@yearly"),
-        ("'30 6 * * MON-FRI'", "cron", CRON | {"expression": "30 6 * * MON-FRI"}, "30 6 * * MON-FRI"),
-        ("timedelta(minutes=90)", "delta", {"seconds": 5400.0}, "every 1:30:00"),
+        ("'@hourly'", "cron", TICK | {"expression": "0 * * * *"}, "@hourly"),
+        ("'@daily'", "cron", TICK, "@daily"),
+        ("'@weekly'", "cron", TICK | {"expression": "0 0 * * 0"}, "@weekly"),
+        ("'@monthly'", "cron", TICK | {"expression": "0 0 1 * *"}, "@monthly"),
+        ("'@quarterly'", "cron", TICK | {"expression": "0 0 1 */3 *"}, "@quarterly"),
+        ("'@yearly'", "cron", TICK | {"expression": "0 0 1 1 *"}, "@yearly"),
+        ("'30 6 * * MON-FRI'", "cron", TICK | {"expression": "30 6 * * MON-FRI"}, "30 6 * * MON-FRI"),
+        ("timedelta(minutes=90)", "delta", {"seconds": 5400.0, "trigger": True}, "every 1:30:00"),
+        (
+            "DeltaTriggerTimetable(timedelta(days=1), interval=timedelta(hours=6))",
+            "delta",
+            {"seconds": 86400.0, "trigger": True, "interval": 21600.0},
+            "every 1 day, 0:00:00",
+        ),
         ("DeltaDataIntervalTimetable(timedelta(days=2))", "delta", {"seconds": 172800.0}, "every 2 days, 0:00:00"),
         (
             "CronDataIntervalTimetable('@daily', timezone='Asia/Tokyo')",
@@ -156,8 +163,14 @@ CRON = {"expression": "0 0 * * *", "timezone": "UTC"}
         (
             "CronTriggerTimetable('0 0 * * *', timezone=pendulum.timezone('UTC'))",
             "cron",
-            CRON | {"trigger": True},
+            TICK,
             "0 0 * * *",
+        ),
+        (
+            "CronTriggerTimetable('@daily', timezone='UTC', interval=timedelta(days=1))",
+            "cron",
+            TICK | {"interval": 86400.0},
+            "@daily",
         ),
     ],
 )
@@ -167,7 +180,7 @@ def test_schedules_are_kept_as_data(schedule: str, kind: str, arguments: dict[st
 
 def test_cron_lines_are_in_the_time_zone_of_the_start_date() -> None:
     plan = dag_plan("schedule='0 5 * * *', start_date=pendulum.datetime(2026, 1, 1, tz='America/New_York')")
-    assert plan.schedule.arguments == {"expression": "0 5 * * *", "timezone": "America/New_York"}
+    assert plan.schedule.arguments == {"expression": "0 5 * * *", "timezone": "America/New_York", "trigger": True}
     assert plan.schedule.summary == "0 5 * * * (America/New_York)"
 
 

@@ -27,6 +27,7 @@ EVERY_CHECK = [
     "durability",
     "pooler",
     "secrets",
+    "waits",
 ]
 
 
@@ -93,6 +94,13 @@ async def test_a_database_that_lacks_migrations(
     found = await examined(newcomer, code=1)
     assert found["migrations"] == ("fail", "it lacks 0001_heart", "run `bide db migrate`")
     assert list(found)[-1] == "migrations"
+
+
+async def test_waits_that_nobody_watches_are_told(newcomer: Person, made: str) -> None:
+    await execute(made, "insert into trigger (classpath, kwargs, created_date) values ('a.B', 'x', bide_now())")
+    found = (await examined(newcomer))["waits"]
+    assert found[0] == "warn"
+    assert found[1].startswith("no task waits; 1 wait without a queue, which no living triggerer serves")
 
 
 async def test_a_moved_clock_is_found(newcomer: Person, made: str) -> None:

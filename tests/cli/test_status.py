@@ -10,7 +10,7 @@ from bide.model.plan import DagPlan
 from bide.store import jobs
 from bide.store.control import Pool
 from bide.store.jobs import JobType, NewJob
-from bide.store.situation import FreeWaits, ParkedWaits
+from bide.store.situation import FreeWaits, ParkedWaits, WaitCounts
 from tests.cli.person import Person
 from tests.scheduler.town import Town, dag, task
 from tests.store.scene import ALWAYS
@@ -48,7 +48,7 @@ async def test_services_are_shown_with_their_heartbeats_and_loads(person: Person
     services = {line.split()[0]: line for line in part(lines, "Services")[1:] if " town " not in line}
     assert services["Scheduler"].split()[2:5] == ["alive", "3.0s", "ago"]
     assert services["Worker"] == f"Worker {worker} alive 3.0s ago 0 of 8 default, gpu here 7 2030-01-01 12:00:00Z 1.2"
-    assert part(lines, "Work") == ["runs 1 queued", "tasks none"]
+    assert part(lines, "Work") == ["runs 1 queued", "tasks none", "waits none"]
     assert part(lines, "Stuck") == ["Nothing."]
     assert lines[0].startswith("The database postgresql://bide:***@")
 
@@ -58,7 +58,7 @@ async def test_what_is_going_on_is_counted(person: Person, town: Town, sales: Da
     await town.rounds.go()
     await town.pass_time(90 * SECOND)
     lines = await person.done("status")
-    assert part(lines, "Work") == ["runs 1 running", "tasks 3 none, 1 queued"]
+    assert part(lines, "Work") == ["runs 1 running", "tasks 3 none, 1 queued", "waits none"]
     assert part(lines, "Queues")[1].startswith("default 1 1m 30s ")
     told = await person.says("status", "-o", "json")
     assert told.json()["tasks"] == [{"state": "none", "number": 3}, {"state": "queued", "number": 1}]
@@ -136,6 +136,7 @@ async def test_waits_that_nobody_holds_are_named(person: Person, town: Town) -> 
         "1 wait without a queue, which no living triggerer serves: start one for them.",
         "2 waits of the queue 'gpu', which no living triggerer serves: start one for them.",
     ]
+    assert part(await person.done("status"), "Work")[-1] == "waits 0 tasks: 3 held by nobody"
     await register(town, JobType.TRIGGERER)
     await register(town, JobType.TRIGGERER, "gpu")
     # They have only not been taken yet.
@@ -147,11 +148,16 @@ async def test_waits_that_nobody_holds_are_named(person: Person, town: Town) -> 
     [
         ({"free_waits": [FreeWaits("", 3, 30 * SECOND, 2)]}, "3 waits held by nobody, the oldest for 30 s, although 2"),
         ({"parked_waits": [ParkedWaits("no such key", 1)]}, "1 wait put aside: no such key"),
+        (
+            {"waits": WaitCounts(3, 3, 0, 0, 0, 2, 60 * SECOND)},
+            "2 waits overdue, one for 60 s: a scheduler that is alive",
+        ),
         ({"import_errors": 1}, "1 DAG file with errors"),
         ({"pools": [Pool("p", 2, True, "", 0, 0, 2, 5)]}, "The pool 'p' is full: 5 slots wanted, 2 there."),
     ],
 )
 def test_other_things_that_are_stuck_are_named(found: dict[str, object], said: str) -> None:
     nothing: dict[str, object] = {field: [] for field in Situation.__struct_fields__}
-    sentences = stuck(Situation(**nothing | {"import_errors": 0} | found))  # type: ignore[arg-type]
+    counts = WaitCounts(0, 0, 0, 0, 0, 0, None)
+    sentences = stuck(Situation(**nothing | {"import_errors": 0, "waits": counts} | found))  # type: ignore[arg-type]
     assert said in " ".join(sentences)

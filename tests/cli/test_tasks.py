@@ -58,7 +58,13 @@ async def retried(town: Town, sales: DagPlan) -> Town:
 
 async def test_the_story_of_a_task(person: Person, retried: Town) -> None:
     lines = await person.done("tasks", "show", "sales", "again", "extract")
-    assert lines[:4] == ["task sales again extract", "state success", "operator Played", "try 2 of 2"]
+    assert lines[:5] == [
+        "task sales again extract",
+        "state success",
+        "why It succeeded at 2030-01-01 12:05:00Z in its try 2 of 2.",
+        "operator Played",
+        "try 2 of 2",
+    ]
     legs, xcoms, history = lines.index("Legs"), lines.index("XComs"), lines.index("History")
     assert lines[legs + 1 : xcoms] == [
         "leg try began took worker pid cpu memory end",

@@ -91,6 +91,9 @@ async def test_waits_are_listed_with_who_holds_them(person: Person, town: Town, 
     assert f"--after {sorted(numbers.values())[1]} goes on" in said.err
     rest = await person.done("waits", "list", "--after", str(sorted(numbers.values())[1]))
     assert len(rest) == 5
+    status = await person.done("status")
+    assert "waits 6 tasks: 1 held, 3 held by nobody, 1 timer, 1 put aside, 1 overdue" in status
+    assert any(" 30s ago 1 of 1,000 here " in line for line in status if line.startswith("Triggerer"))
     shown = await person.done("waits", "show", str(held))
     assert f"held by {holder} {silent.removesuffix(' 1m 30s ago')}" in shown
     assert "task sales run held" in shown

@@ -4,6 +4,8 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
+import pytest
+
 from bide.model.outcome import Failed, Rescheduled, Succeeded
 from bide.model.plan import DagPlan, SchedulePlan
 from bide.model.retry import RetryPolicy
@@ -161,3 +163,49 @@ async def _once(town: Town) -> None:
     with suppress(AssertionError):
         await town.play(most=1)
     assert len(town.ran) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("expression", "start", "expected"),
+    [
+        # Where clocks are put back a fixed time comes once, at the first of the two.
+        ("30 2 * * *", datetime(2029, 10, 27, tzinfo=UTC), ["27 00:30", "28 00:30", "29 01:30"]),
+        # Where they are put forward over it, right afterwards.
+        ("30 2 * * *", datetime(2029, 3, 24, tzinfo=UTC), ["24 01:30", "25 01:00", "26 00:30"]),
+        # What counts the hours as they pass comes in each of them.
+        ("0 */12 * * *", datetime(2029, 10, 27, 12, tzinfo=UTC), ["27 22:00", "28 11:00", "28 23:00"]),
+        # The start itself counts; what lies before the first moment after it does not.
+        ("0 0 * * *", datetime(2029, 6, 1, 22, tzinfo=UTC), ["01 22:00", "02 22:00", "03 22:00"]),
+        ("0 0 * * *", datetime(2029, 6, 1, 22, 0, 1, tzinfo=UTC), ["02 22:00", "03 22:00", "04 22:00"]),
+    ],
+)
+async def test_a_cron_line_launches_a_run_for_each_of_its_moments(
+    town: Town, expression: str, start: datetime, expected: list[str]
+) -> None:
+    arguments = {"expression": expression, "timezone": "Europe/Berlin", "trigger": True}
+    schedule = SchedulePlan(kind="cron", arguments=arguments)
+    await scheduled(town, dag("d", task("a"), schedule=schedule, start_date=start, catchup=True))
+    for _ in range(3):
+        await town.rounds.go()
+    rows = await town.connection.fetch(
+        "select logical_date, data_interval_start, data_interval_end, run_id from dag_run order by 1 limit 3"
+    )
+    assert [row["logical_date"].strftime("%d %H:%M") for row in rows] == expected
+    assert all(len({row["logical_date"], row["data_interval_start"], row["data_interval_end"]}) == 1 for row in rows)
+    assert rows[0]["run_id"] == f"scheduled__{rows[0]['logical_date'].isoformat()}"
+
+
+async def test_a_cron_line_without_catchup_runs_at_its_next_moment_and_not_before(town: Town) -> None:
+    schedule = SchedulePlan(kind="cron", arguments={"expression": "0 13 * * *", "trigger": True})
+    start = datetime(2029, 1, 1, tzinfo=UTC)
+    await scheduled(town, dag("d", task("a"), schedule=schedule, start_date=start))
+    await town.play()
+    # The latest one that was missed.
+    assert await dates(town) == [NOW - timedelta(hours=23)]
+    assert await town.rounds.go() == timedelta(hours=1)
+    await town.pass_time(timedelta(hours=1) - SEC)
+    await town.play()
+    assert len(await dates(town)) == 1
+    await town.pass_time(SEC)
+    await town.play()
+    assert await dates(town) == [NOW - timedelta(hours=23), NOW + timedelta(hours=1)]

@@ -25,6 +25,7 @@ BY_DESIGN = {"orphan", "busy", "failing", "legs_of", "rescue", "agenda", "beginn
 FOR_PEOPLE = {
     "count_runs_by_state",
     "count_tasks_by_state",
+    "count_waits",
     "delete_pool",
     "describe_task",
     "free_waits",

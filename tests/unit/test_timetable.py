@@ -40,6 +40,7 @@ def every(step: timedelta, **more: Any) -> SchedulePlan:
 NONE, ONCE, CONTINUOUS = (SchedulePlan(kind=kind) for kind in ("none", "once", "continuous"))
 DAILY, DAILY_TICK = cron("0 0 * * *"), cron("0 0 * * *", trigger=True)
 NOW = "2024-05-10T12:00"
+A_DAY_BEFORE = over("2024-05-09", "2024-05-10")
 
 
 def dag(schedule: SchedulePlan, start: str | None = None, end: str | None = None, catchup: bool = False) -> DagPlan:
@@ -93,6 +94,10 @@ def dag(schedule: SchedulePlan, start: str | None = None, end: str | None = None
         (dag(every(DAY, trigger=True), "2024-05-01T03:30"), NOW, just("2024-05-10T03:30")),
         (dag(every(DAY, trigger=True), "2024-05-01T03:30", catchup=True), NOW, just("2024-05-01T03:30")),
         (dag(every(7 * DAY, trigger=True), "2024-05-06", "2024-05-06"), NOW, just("2024-05-06")),
+        # Due at a tick, about some time before it.
+        (dag(cron("0 0 * * *", trigger=True, interval=86400)), "2024-05-10", A_DAY_BEFORE),
+        (dag(every(DAY, trigger=True, interval=86400), "2024-05-10", "2024-05-10"), "2024-05-10", A_DAY_BEFORE),
+        (dag(every(DAY, trigger=True, interval=86400), "2024-05-10", "2024-05-09T23:59"), "2024-05-10", None),
         # Once, and without a pause.
         (dag(ONCE, "2024-05-01"), NOW, just("2024-05-01")),
         (dag(ONCE), NOW, just(NOW)),

@@ -143,6 +143,27 @@ async def test_when_a_warm_process_dies_its_legs_fail_and_the_next_ones_have_a_n
         await stage.reaches("quick", "success")
 
 
+SHORT = """
+    import os, signal
+
+    def is_short(leg, port):
+        return "done"
+
+    def kills_its_parent(leg, port):
+        os.kill(os.getppid(), signal.SIGKILL)
+        signal.pause()
+"""
+
+
+async def test_legs_that_wait_for_a_slot_outlive_the_process_that_they_were_meant_for(stage: Stage) -> None:
+    names = [f"t{number}" for number in range(40)]
+    aliases = "\n".join(f"    {name} = is_short" for name in names)
+    async with stage.working(slots=1):
+        # While legs are short, some wait for the slot of this one.
+        ids = await stage.launch(f"{SHORT}\n{aliases}\n    t20 = kills_its_parent\n", *names)
+        assert await stage.ends(*ids) == dict.fromkeys(names, "success") | {"t20": "failed"}
+
+
 async def test_when_the_worker_dies_nothing_is_left_over(stage: Stage) -> None:
     told = Told(stage)
     worker = await stage.worker_process()

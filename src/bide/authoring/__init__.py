@@ -21,7 +21,12 @@ from bide.authoring.params import Param, ParamsDict
 from bide.authoring.place import mistake, near
 from bide.authoring.reference import literal
 from bide.authoring.relations import Label, chain, chain_linear, cross_downstream
-from bide.authoring.schedule import CronDataIntervalTimetable, CronTriggerTimetable, DeltaDataIntervalTimetable
+from bide.authoring.schedule import (
+    CronDataIntervalTimetable,
+    CronTriggerTimetable,
+    DeltaDataIntervalTimetable,
+    DeltaTriggerTimetable,
+)
 from bide.authoring.sensor import BaseSensorOperator, PokeReturnValue, SensorArguments
 from bide.authoring.shell import Shell, environment
 from bide.authoring.trigger import (
@@ -55,6 +60,7 @@ __all__ = [
     "DagRun",
     "DagRunState",
     "DeltaDataIntervalTimetable",
+    "DeltaTriggerTimetable",
     "Label",
     "MappedOperator",
     "OperatorArguments",

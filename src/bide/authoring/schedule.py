@@ -51,7 +51,7 @@ class CronDataIntervalTimetable(Timetable):
 
 
 class CronTriggerTimetable(CronDataIntervalTimetable):
-    """Runs at the times of a cron line, each for that moment and not for the stretch before it."""
+    """Runs at the times of a cron line, each for that moment, or for as much time before it as `interval` says."""
 
     def __init__(
         self,
@@ -62,29 +62,42 @@ class CronTriggerTimetable(CronDataIntervalTimetable):
         run_immediately: bool = False,
     ) -> None:
         super().__init__(cron, timezone)
-        if interval or run_immediately:
-            raise mistake(
-                "CronTriggerTimetable takes a cron line and a time zone; interval and run_immediately do not work yet."
-            )
+        if run_immediately:
+            raise mistake("CronTriggerTimetable does not take run_immediately; launch the first run with catchup.")
+        self.interval = _interval(interval)
 
     def arguments(self) -> dict[str, Any]:
         """Return what the plan keeps."""
-        return {**super().arguments(), "trigger": True}
+        return {**super().arguments(), "trigger": True, **_about(self.interval)}
 
 
 class DeltaDataIntervalTimetable(Timetable):
-    """Runs again and again, with the same time in between."""
+    """Runs again and again, each for the time since the run before."""
 
     def __init__(self, delta: timedelta) -> None:
         if not isinstance(delta, timedelta) or delta <= timedelta(0):
             raise mistake(f"A schedule needs a timedelta that is longer than nothing, not {delta!r}.")
         self.delta = delta
 
+    def arguments(self) -> dict[str, Any]:
+        """Return what the plan keeps."""
+        return {"seconds": self.delta.total_seconds()}
+
     def plan(self) -> SchedulePlan:
         """Turn it into what the plan keeps of it."""
-        return SchedulePlan(
-            kind="delta", arguments={"seconds": self.delta.total_seconds()}, summary=f"every {self.delta}"
-        )
+        return SchedulePlan(kind="delta", arguments=self.arguments(), summary=f"every {self.delta}")
+
+
+class DeltaTriggerTimetable(DeltaDataIntervalTimetable):
+    """Runs again and again, each for its moment, or for as much time before it as `interval` says."""
+
+    def __init__(self, delta: timedelta, *, interval: timedelta = timedelta(0)) -> None:
+        super().__init__(delta)
+        self.interval = _interval(interval)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what the plan keeps."""
+        return {**super().arguments(), "trigger": True, **_about(self.interval)}
 
 
 def schedule_plan(schedule: object, zone: tzinfo | None) -> SchedulePlan:
@@ -94,14 +107,24 @@ def schedule_plan(schedule: object, zone: tzinfo | None) -> SchedulePlan:
     if isinstance(schedule, str):
         if schedule in _OTHER:
             return SchedulePlan(kind=_OTHER[schedule], summary=schedule)
-        return CronDataIntervalTimetable(schedule, zone or "UTC").plan()
+        return CronTriggerTimetable(schedule, timezone=zone or "UTC").plan()
     if isinstance(schedule, timedelta):
-        return DeltaDataIntervalTimetable(schedule).plan()
+        return DeltaTriggerTimetable(schedule).plan()
     if isinstance(schedule, Timetable):
         return schedule.plan()
     if isinstance(schedule, Asset) or (isinstance(schedule, list | tuple) and schedule):
         raise mistake("Schedules on assets do not work yet; give a time instead, or None.")
     raise mistake(f"schedule is {kind_of(schedule)}; {_EXAMPLE}.")
+
+
+def _interval(interval: object) -> timedelta:
+    if not isinstance(interval, timedelta) or interval < timedelta(0):
+        raise mistake(f"interval is {interval!r}; it must be a timedelta that is not negative.")
+    return interval
+
+
+def _about(interval: timedelta) -> dict[str, Any]:
+    return {"interval": interval.total_seconds()} if interval else {}
 
 
 def zone_name(zone: str | tzinfo) -> str:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from bide import embedded, keys, sealing
 from bide.cli import words
 from bide.cli.db import Place
+from bide.control.stuck import stuck_waits
 from bide.errors import BideError, SealingError
 from bide.settings import Settings, explain
 from bide.store import migrations, situation
@@ -138,6 +139,7 @@ async def of_database(settings: Settings, database: Place) -> list[Finding]:
         found += [of_clock(facts, skew_sec), of_room(facts), of_commits(facts)]
         found.append(await of_sessions(db, database.url, given.pooler))
         found.append(await of_secrets(db, settings))
+        found.append(await of_waits(db))
     return found
 
 
@@ -193,6 +195,16 @@ async def hears_hints(db: Database, url: str) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+async def of_waits(db: Database) -> Finding:
+    """Look whether whatever tasks wait for is watched."""
+    counts = await situation.count_waits(db)
+    stuck = stuck_waits(counts, await situation.free_waits(db), await situation.parked_waits(db))
+    found = f"{words.count(counts.tasks, 'task waits', 'tasks wait')}" if counts.tasks else "no task waits"
+    if not stuck:
+        return ok("waits", f"{found}; nothing is stuck")
+    return warn("waits", f"{found}; {' '.join(stuck)}", "see `bide waits list`; `bide why` tells of one task")
 
 
 async def of_secrets(db: Database, settings: Settings) -> Finding:

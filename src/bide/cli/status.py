@@ -11,7 +11,7 @@ from bide.cli.output import As, Column, Output
 from bide.cli.session import opened
 from bide.control.stuck import Situation, free, stuck, survey
 from bide.store.control import Pool
-from bide.store.situation import QueueLoad, ServiceLine
+from bide.store.situation import QueueLoad, ServiceLine, WaitCounts
 
 app = typer.Typer(add_completion=False)
 
@@ -64,6 +64,7 @@ def show(found: Situation, troubles: list[str]) -> None:
     output.print_wide(Text.assemble("runs   ", words.states(runs) if runs else "none"))
     tasks = [(task.state.value, task.number) for task in found.tasks]
     output.print_wide(Text.assemble("tasks  ", words.states(tasks) if tasks else "none"))
+    output.print_wide(Text.assemble("waits  ", waiting(found.waits)))
     if found.queues:
         output.heading("Queues")
         output.print_wide(output.table(found.queues, QUEUE_COLUMNS))
@@ -74,6 +75,19 @@ def show(found: Situation, troubles: list[str]) -> None:
         output.print_wide(Text(f"! {words.plain(trouble)}", "yellow"))
     if not troubles:
         output.print_wide(Text("Nothing."))
+
+
+def waiting(counts: WaitCounts) -> str:
+    """Say how many tasks wait, and who watches for what they wait for."""
+    parts = {
+        "held": counts.held,
+        "held by nobody": counts.unclaimed,
+        "timer" if counts.timers == 1 else "timers": counts.timers,
+        "put aside": counts.parked,
+        "overdue": counts.overdue,
+    }
+    said = ", ".join(f"{number:,} {name}" for name, number in parts.items() if number)
+    return f"{words.count(counts.tasks, 'task')}{f': {said}' if said else ''}" if counts.tasks or said else "none"
 
 
 def life(service: ServiceLine) -> Text:

@@ -10,6 +10,7 @@ from rich.text import Text
 from bide.cli import output, words
 from bide.cli.finding import find_run, find_task
 from bide.cli.output import Cell, Column, Output
+from bide.control.why import told
 from bide.store import reports
 from bide.store.database import Database
 from bide.store.reports import HistoryLine, InstanceLine, LegLine, TaskFacts, XComLine
@@ -29,6 +30,7 @@ class Story(Struct, frozen=True):
     """All that is known of a task instance."""
 
     task: TaskFacts
+    why: str
     legs: list[LegLine]
     xcoms: list[XComLine]
     history: list[HistoryLine]
@@ -85,27 +87,29 @@ async def story(db: Database, dag_id: str, run_id: str, task_id: str, map_index:
         if len(there) > 1:
             return Instances(task_id, there)
     task = await find_task(db, dag_id, run_id, task_id, map_index)
+    reason = await told(db, task.dag_id, task.run_id, task.task_id, task.map_index)
     return Story(
         task,
+        reason.sentence,
         await reports.list_legs(db, task.id, MOST),
         await reports.list_xcoms(db, task, LONGEST_VALUE, MOST),
         await reports.task_history(db, task.id, MOST),
     )
 
 
-def show_story(told: Story | Instances, output_as: Output) -> None:
+def show_story(shown: Story | Instances, output_as: Output) -> None:
     """Show it."""
-    if isinstance(told, Instances):
-        output.show(told.instances, INSTANCE_COLUMNS, output_as, f"{told.task_id} has no instances.")
+    if isinstance(shown, Instances):
+        output.show(shown.instances, INSTANCE_COLUMNS, output_as, f"{shown.task_id} has no instances.")
         if output_as is Output.TABLE:
             output.note("--map-index shows one of them.")
         return
-    everything = msgspec.structs.asdict(told) | {"xcoms": [value_of(xcom) for xcom in told.xcoms]}
-    if not output.show_facts(everything, facts(told.task), output_as):
+    everything = msgspec.structs.asdict(shown) | {"xcoms": [value_of(xcom) for xcom in shown.xcoms]}
+    if not output.show_facts(everything, facts(shown.task, shown.why), output_as):
         return
-    part("Legs", told.legs, LEG_COLUMNS)
-    part("XComs", told.xcoms, XCOM_COLUMNS)
-    part("History", timeline(told.history), HISTORY_COLUMNS)
+    part("Legs", shown.legs, LEG_COLUMNS)
+    part("XComs", shown.xcoms, XCOM_COLUMNS)
+    part("History", timeline(shown.history), HISTORY_COLUMNS)
 
 
 def part(title: str, rows: Sequence[output.Row], columns: Sequence[Column[output.Row]]) -> None:
@@ -115,11 +119,12 @@ def part(title: str, rows: Sequence[output.Row], columns: Sequence[Column[output
         output.print_wide(output.table(rows, columns))
 
 
-def facts(task: TaskFacts) -> Iterator[tuple[str, Cell]]:
+def facts(task: TaskFacts, why: str) -> Iterator[tuple[str, Cell]]:
     """Tell people where it is, who has it, and what moves it."""
     index = "" if task.map_index < 0 else f" [{task.map_index}]"
     yield "task", f"{task.dag_id} {task.run_id} {task.task_id}{index}"
     yield "state", words.state(task.state)
+    yield "why", words.plain(why)
     yield "operator", task.operator
     yield "try", f"{task.try_number} of {task.max_tries + 1}" if task.try_number else ""
     yield "began", words.moment(task.start_date)

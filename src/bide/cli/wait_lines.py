@@ -62,7 +62,7 @@ def seen(line: WaitLine) -> str:
     return f"{words.duration(line.heartbeat_age)} ago" if line.heartbeat_age is not None else ""
 
 
-def facts(lines: Sequence[WaitLine]) -> Iterator[tuple[str, Cell]]:
+def facts(lines: Sequence[WaitLine], why: str) -> Iterator[tuple[str, Cell]]:
     """Tell people everything about one wait; a shared one has a line for each task."""
     line = lines[0]
     yield "wait", str(line.id)
@@ -75,6 +75,7 @@ def facts(lines: Sequence[WaitLine]) -> Iterator[tuple[str, Cell]]:
     yield "queue", words.plain(line.queue)
     yield "priority", str(line.priority)
     yield "when stopped", "its on_kill stops what it has begun outside" if line.on_kill else ""
+    yield "why", words.plain(why)
     for one in lines:
         yield "task", f"{one.dag_id} {one.run_id} {task_of(one)}"
 
@@ -98,9 +99,9 @@ def picture(page: WaitPage, most: int) -> Group:
         return Group(Text("Nothing waits.", "dim"))
     table = output.table(page.lines[:most], COLUMNS)
     hidden = len(page.lines) - most
-    if hidden <= 0 and page.after is None:
+    if hidden <= 0 and not page.is_cut:
         return Group(table)
-    more = "and more" if page.after is not None or hidden <= 0 else f"and {words.count(hidden, 'wait')} more"
+    more = "and more" if page.is_cut else f"and {words.count(hidden, 'wait')} more"
     return Group(table, Text(more, "dim"))
 
 

@@ -16,6 +16,7 @@ from bide.cli.output import As, Output
 from bide.cli.session import Session, opened
 from bide.control import waiting
 from bide.control.known import tasks_of, version_of
+from bide.control.why import told
 from bide.errors import Unknown
 from bide.model.states import TaskState
 from bide.store.waits import WaitFilter, WaitLine
@@ -120,8 +121,9 @@ def list_waits(
                 raise typer.Exit(INTERRUPTED) from None
         page = session.run(waiting.page(session.db, wanted, after, limit))
     output.show(page.lines, wait_lines.COLUMNS, output_as, "There are no such waits.")
-    if page.after is not None and output_as is Output.TABLE:
-        output.note(f"There may be more; --after {page.after} goes on, --limit shows more at once.")
+    if page.is_cut and output_as is Output.TABLE:
+        on = f"--after {page.after} goes on, " if page.after is not None else ""
+        output.note(f"There may be more; {on}--limit shows more at once.")
 
 
 @app.command("show", epilog="Example: bide waits show 17")
@@ -135,7 +137,9 @@ def show(
     """Show one wait: for what, since when, until when, who holds it, and which tasks wait there."""
     with opened(context) as session:
         lines = the_wait(session, wait_id)
-    output.show_facts(lines, wait_lines.facts(lines), output_as)
+        one = lines[0]
+        reason = session.run(told(session.db, one.dag_id, one.run_id, one.task_id, one.map_index))
+    output.show_facts(lines, wait_lines.facts(lines, reason.sentence), output_as)
 
 
 @app.command("fire", epilog='Example: bide waits fire 17 --event \'{"status": "success"}\'')

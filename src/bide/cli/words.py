@@ -1,13 +1,14 @@
 """How values are written for people, in one place: moments, durations, sizes, states, and texts of others."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
 
 from rich.text import Text
 
-NOTHING = ""
+from bide.model.wording import NOTHING
+from bide.model.wording import count as count
+from bide.model.wording import duration as duration
+from bide.model.wording import moment as moment
 
-_UNITS = (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1))
 _SIZES = ("B", "kB", "MB", "GB", "TB")
 # Colours that people know; the word always stands beside them.
 _STYLES = {
@@ -31,29 +32,6 @@ _STYLES = {
 }
 
 
-def moment(at: datetime | None) -> str:
-    """Write a moment in UTC, to the second: 2030-01-31 12:00:00Z."""
-    return NOTHING if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
-
-
-def duration(took: timedelta | None) -> str:
-    """Write a duration by its two largest units: 1h 5m, 12s, 250ms."""
-    if took is None:
-        return NOTHING
-    if took < timedelta(0):
-        return f"-{duration(-took)}"
-    if took < timedelta(seconds=1):
-        return f"{took / timedelta(milliseconds=1):.0f}ms"
-    if took < timedelta(seconds=10):
-        return f"{took.total_seconds():.1f}s"
-    rest, parts = int(took.total_seconds()), []
-    for unit, size in _UNITS:
-        number, rest = divmod(rest, size)
-        parts.append(f"{number}{unit}" if number else "")
-    first = next(place for place, part in enumerate(parts) if part)
-    return " ".join(part for part in parts[first : first + 2] if part)
-
-
 def size(number: int | None) -> str:
     """Write a number of bytes: 12.3 MB."""
     if number is None:
@@ -73,11 +51,6 @@ def states(counted: Iterable[tuple[str, int]]) -> Text:
     """Write how many of something are in which states: 3 success, 1 running."""
     parts = [Text.assemble(f"{number:,} ", state(name)) for name, number in counted]
     return Text(", ").join(parts)
-
-
-def count(number: int, one: str, many: str = "") -> str:
-    """Write a number of things: 1 task, 2,000 tasks."""
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def plain(said: str | None) -> str:

@@ -9,7 +9,16 @@ from bide.store import control, situation
 from bide.store.control import Pool
 from bide.store.database import Database
 from bide.store.jobs import JobType
-from bide.store.situation import FreeWaits, ImpossiblePool, ParkedWaits, QueueLoad, RunCount, ServiceLine, TaskCount
+from bide.store.situation import (
+    FreeWaits,
+    ImpossiblePool,
+    ParkedWaits,
+    QueueLoad,
+    RunCount,
+    ServiceLine,
+    TaskCount,
+    WaitCounts,
+)
 
 PATIENCE = timedelta(seconds=10)
 """What has been free for less than this has only not been taken yet."""
@@ -31,6 +40,7 @@ class Situation(Struct, frozen=True):
     queues: list[QueueLoad]
     pools: list[Pool]
     impossible: list[ImpossiblePool]
+    waits: WaitCounts
     free_waits: list[FreeWaits]
     parked_waits: list[ParkedWaits]
     import_errors: int
@@ -45,6 +55,7 @@ async def survey(db: Database) -> Situation:
         await situation.queue_loads(db),
         await control.pools(db),
         await situation.impossible_pools(db),
+        await situation.count_waits(db),
         await situation.free_waits(db),
         await situation.parked_waits(db),
         await situation.count_import_errors(db),
@@ -60,10 +71,18 @@ def stuck(found: Situation) -> list[str]:
         *(_impossible(pool) for pool in found.impossible),
         *(_full(pool) for pool in found.pools if pool.scheduled and free(pool) <= 0),
         *_paused(found.runs),
-        *(_unwatched(waits) for waits in found.free_waits if waits.triggerers == 0),
-        *(_unheld(waits) for waits in found.free_waits if waits.triggerers and waits.oldest > PATIENCE),
-        *(f"{_count(waits.number, 'wait')} put aside: {waits.why}" for waits in found.parked_waits),
+        *stuck_waits(found.waits, found.free_waits, found.parked_waits),
         *_broken(found.import_errors),
+    ]
+
+
+def stuck_waits(counts: WaitCounts, free: Sequence[FreeWaits], parked: Sequence[ParkedWaits]) -> list[str]:
+    """Say what of the waits is stuck."""
+    return [
+        *(_unwatched(waits) for waits in free if waits.triggerers == 0),
+        *(_unheld(waits) for waits in free if waits.triggerers and waits.oldest > PATIENCE),
+        *(f"{_count(waits.number, 'wait')} put aside: {waits.why}" for waits in parked),
+        *_overdue(counts),
     ]
 
 
@@ -129,6 +148,14 @@ def _unheld(waits: FreeWaits) -> str:
         f"{_count(waits.number, 'wait')} held by nobody, the oldest for {_seconds(waits.oldest)}, although "
         f"{_count(waits.triggerers, 'triggerer')} could: most likely they are full, so start another one."
     )
+
+
+def _overdue(counts: WaitCounts) -> Iterator[str]:
+    if counts.most_overdue is not None and counts.most_overdue > PATIENCE:
+        yield (
+            f"{_count(counts.overdue, 'wait')} overdue, one for {_seconds(counts.most_overdue)}: a scheduler that is "
+            "alive ends them at once; `bide waits list --overdue` shows them."
+        )
 
 
 def _broken(import_errors: int) -> Iterator[str]:

@@ -37,11 +37,11 @@ async def page(db: Database, meant: WaitFilter, after: int, limit: int) -> WaitP
     if meant.triggerer_id is not None:
         return await waits.list_waits_of_triggerer(db, meant, after, limit)
     if meant.overdue:
-        return await waits.list_overdue_waits(db, meant, after, limit)
+        return await waits.list_overdue_waits(db, meant, limit)
     if meant.parked:
-        return await waits.list_parked_waits(db, meant, after, limit)
+        return await waits.list_parked_waits(db, meant, limit)
     if meant.unclaimed:
-        return await waits.list_free_waits(db, meant, after, limit)
+        return await waits.list_free_waits(db, meant, limit)
     return await waits.list_waits(db, meant, after, limit)
 
 
@@ -52,9 +52,9 @@ async def every(db: Database, meant: WaitFilter) -> tuple[list[WaitLine], bool]:
     while after is not None and len(found) < MOST_AT_ONCE:
         part = await page(db, meant, after, MOST_AT_ONCE)
         found += part.lines
-        # A specific wait is one page, however many share it.
+        # One wait is one page, however many share it.
         after = None if meant.wait_id is not None else part.after
-    return found[:MOST_AT_ONCE], after is not None
+    return found[:MOST_AT_ONCE], part.is_cut and meant.wait_id is None
 
 
 async def fire(

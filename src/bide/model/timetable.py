@@ -1,8 +1,9 @@
 """What the schedule of a DAG means: which run comes next, which data it is about, and when it is due.
 
 A rhythm (a cron expression, or a beat of equal steps) has ticks. Without `trigger` a run is about the interval between
-two ticks, has the first as its logical date and is due at the second. With `trigger` it is due at its logical date and
-about no interval. Intervals follow one another without a gap or an overlap, also where clocks are put back or forward.
+two ticks, has the first as its logical date and is due at the second. With `trigger` it is due at a tick, and about so
+many seconds before it as `interval` says, which normally are none; their beginning is its logical date. Intervals
+between ticks follow one another without a gap or an overlap, also where clocks are put back or forward.
 
 With `catchup` every tick since the start gets its run; without it only the latest does, and what was missed is passed
 over. Whoever launches runs keeps the interval of the last one and asks again; nothing else is remembered.
@@ -52,6 +53,7 @@ class CronArguments(Struct, frozen=True):
     expression: str
     timezone: str = "UTC"
     trigger: bool = False
+    interval: float = 0.0
 
 
 class DeltaArguments(Struct, frozen=True):
@@ -59,6 +61,7 @@ class DeltaArguments(Struct, frozen=True):
 
     seconds: float
     trigger: bool = False
+    interval: float = 0.0
 
 
 class NoArguments(Struct, frozen=True):
@@ -107,14 +110,19 @@ def next_run(plan: DagPlan, last: Interval | None, now: datetime) -> NextRun | N
     try:
         match arguments:
             case CronArguments() | DeltaArguments():
-                find = _at_tick if arguments.trigger else _over_interval
-                found = find(plan, _rhythm(plan, arguments, last), last, now)
+                rhythm = _rhythm(plan, arguments, last)
+                found = (
+                    _before(_at_tick(plan, rhythm, last, now), arguments.interval)
+                    if arguments.trigger
+                    else _over_interval(plan, rhythm, last, now)
+                )
             case NoArguments():
                 found = _WITHOUT_RHYTHM[plan.schedule.kind](plan, last, now)
     except OverflowError:
         return None
-    # A run that goes on from the last one ends now, so its end counts; of all others the beginning.
-    bound = found and (found.due_at if plan.schedule.kind == "continuous" else found.logical_date)
+    # The moment counts at which a run goes on from the last one, or has its tick; of intervals the beginning.
+    by_due_date = plan.schedule.kind == "continuous" or getattr(arguments, "trigger", False)
+    bound = found and (found.due_at if by_due_date else found.logical_date)
     return None if bound and plan.end_date and bound > plan.end_date else found
 
 
@@ -128,6 +136,8 @@ def manual_interval(plan: DagPlan, moment: datetime) -> Interval:
                 end = _at_or_before(rhythm, moment)
                 return Interval(rhythm.before(end), end)
             case DeltaArguments(trigger=False, seconds=seconds):
+                return Interval(moment - timedelta(seconds=seconds), moment)
+            case CronArguments(interval=seconds) | DeltaArguments(interval=seconds):
                 return Interval(moment - timedelta(seconds=seconds), moment)
     except OverflowError:
         pass
@@ -233,6 +243,11 @@ def _at_tick(plan: DagPlan, rhythm: Rhythm, last: Interval | None, now: datetime
     elif not plan.catchup:
         ticks.append(_at_or_before(rhythm, now))
     return _at(max(ticks))
+
+
+def _before(found: NextRun, seconds: float) -> NextRun:
+    start = found.due_at - timedelta(seconds=seconds)
+    return NextRun(start, Interval(start, found.due_at), found.due_at)
 
 
 def _first_tick(rhythm: Rhythm, now: datetime) -> datetime:

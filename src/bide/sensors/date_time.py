@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Unpack
 
-from bide.authoring import BaseSensorOperator, Context, SensorArguments
+from bide.authoring import BaseSensorOperator, Context, SensorArguments, utcnow
 from bide.exceptions import TaskFailed
 
 
@@ -22,7 +22,7 @@ class DateTimeSensor(BaseSensorOperator):
     def poke(self, context: Context) -> bool:
         """Look at the clock."""
         self.log.info("Waiting until %s", self.target_time)
-        return datetime.now(UTC) >= self._target()
+        return utcnow() >= self._target()
 
     def _target(self) -> datetime:
         if isinstance(self.target_time, datetime):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, time
 from typing import Unpack
 
-from bide.authoring import BaseSensorOperator, Context, SensorArguments
+from bide.authoring import BaseSensorOperator, Context, SensorArguments, utcnow
 
 
 class TimeSensor(BaseSensorOperator):
@@ -22,4 +22,4 @@ class TimeSensor(BaseSensorOperator):
         today = context["ti"].start_date.astimezone(zone).date()
         target = datetime.combine(today, self.target_time.replace(tzinfo=self.target_time.tzinfo or zone))
         self.log.info("Waiting until %s", target)
-        return datetime.now(UTC) >= target
+        return utcnow() >= target

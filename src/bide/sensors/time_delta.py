@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Unpack
 
-from bide.authoring import BaseSensorOperator, Context, SensorArguments
+from bide.authoring import BaseSensorOperator, Context, SensorArguments, utcnow
 
 
 class TimeDeltaSensor(BaseSensorOperator):
@@ -20,4 +20,4 @@ class TimeDeltaSensor(BaseSensorOperator):
         run = context["dag_run"]
         begin = run.data_interval_end or run.logical_date or run.start_date or context["ti"].start_date
         self.log.info("Waiting until %s", begin + self.delta)
-        return datetime.now(UTC) >= begin + self.delta
+        return utcnow() >= begin + self.delta

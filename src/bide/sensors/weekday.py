@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Unpack
 
-from bide.authoring import BaseSensorOperator, Context, SensorArguments, near
+from bide.authoring import BaseSensorOperator, Context, SensorArguments, near, utcnow
 from bide.exceptions import TaskFailed
 
 
@@ -47,7 +47,7 @@ class DayOfWeekSensor(BaseSensorOperator):
 
     def poke(self, context: Context) -> bool:
         """Look at the calendar."""
-        date: datetime | None = context["dag_run"].logical_date if self.use_task_logical_date else datetime.now(UTC)
+        date: datetime | None = context["dag_run"].logical_date if self.use_task_logical_date else utcnow()
         if date is None:
             raise TaskFailed("This run has no logical date, so it has no day of the week.")
         today = WeekDay(date.astimezone(self.dag.timezone or UTC).isoweekday())

@@ -163,6 +163,7 @@ class Worker(Section, frozen=True):
     most_unused: Annotated[
         int, limited("How many DAG files a worker holds ready at most beside those whose tasks run.", 0, 1000)
     ] = 8
+    price_per_hour: Annotated[float, limited("What a slot costs in an hour, for `bide savings`.", 0, 1e6)] = 0.0
     log_limit_kb: Annotated[
         int,
         limited("Kilobytes that the log of one try may have; of what is longer the middle is left out.", 16, 1_000_000),

@@ -52,6 +52,18 @@ from (select coalesce(t.queue, '') as queue, count(*)::integer as number, min(t.
       group by coalesce(t.queue, '')) w
 order by w.queue limit $1
 
+-- name: count_waits
+-- How many tasks wait, and how: held by a triggerer, by nobody, put aside, as timers; and how many should have ended.
+select (select count(*)::integer from task_instance t where t.waits_for is not null) as tasks,
+       (select count(*)::integer from trigger w where w.triggerer_id is not null) as held,
+       (select count(*)::integer from trigger w
+        where w.triggerer_id is null and w.due_at is null and w.parked_until is null) as unclaimed,
+       (select count(*)::integer from trigger w where w.parked_until is not null) as parked,
+       (select count(*)::integer from trigger w where w.due_at is not null) as timers,
+       o.number as overdue, bide_now() - o.since as most_overdue
+from (select count(*)::integer as number, min(t.trigger_timeout) as since from task_instance t
+      where t.state = 'deferred' and t.trigger_timeout < bide_now()) o
+
 -- name: parked_waits
 -- Waits that are put aside, by the reason.
 select w.parked_why as why, count(*)::integer as number from trigger w

@@ -70,8 +70,8 @@ with chosen as materialized (
     select row_number() over (order by t.trigger_timeout, t.id) as place, t.waits_for as id, t.id as task
     from (
         select t.id, t.trigger_timeout, t.waits_for from task_instance t
-        where t.state = 'deferred' and t.trigger_timeout < bide_now() and t.waits_for > $12
-        order by t.trigger_timeout, t.id limit $13
+        where t.state = 'deferred' and t.trigger_timeout < bide_now()
+        order by t.trigger_timeout, t.id limit $12
     ) t
 )
 {{page}}
@@ -93,10 +93,10 @@ chosen as materialized (
     cross join lateral (
         select w.id from trigger w
         where w.triggerer_id is null and w.due_at is null and w.parked_until is null
-          and coalesce(w.queue, '') = queue.name and w.id > $12
-        order by w.priority desc, w.id limit $13
+          and coalesce(w.queue, '') = queue.name
+        order by w.priority desc, w.id limit $12
     ) w
-    limit $13
+    limit $12
 )
 {{page}}
 
@@ -104,8 +104,8 @@ chosen as materialized (
 -- Waits that are put aside, the next to be tried again first.
 with chosen as materialized (
     select row_number() over () as place, w.id, null::bigint as task from (
-        select w.id from trigger w where w.parked_until is not null and w.parked_until > '-infinity' and w.id > $12
-        order by w.parked_until limit $13
+        select w.id from trigger w where w.parked_until is not null and w.parked_until > '-infinity'
+        order by w.parked_until limit $12
     ) w
 )
 {{page}}

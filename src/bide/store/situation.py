@@ -73,6 +73,18 @@ class FreeWaits(Struct, frozen=True):
     triggerers: int
 
 
+class WaitCounts(Struct, frozen=True):
+    """How many tasks wait; of their waits how many are held, free, put aside and timers; how many are overdue."""
+
+    tasks: int
+    held: int
+    unclaimed: int
+    parked: int
+    timers: int
+    overdue: int
+    most_overdue: timedelta | None
+
+
 class ParkedWaits(Struct, frozen=True):
     """Waits that are put aside for the same reason."""
 
@@ -127,6 +139,11 @@ async def impossible_pools(db: Database) -> list[ImpossiblePool]:
 async def free_waits(db: Database) -> list[FreeWaits]:
     """Tell which waits nobody holds, and who could."""
     return filled(FreeWaits, await db.rows("free_waits", MOST))
+
+
+async def count_waits(db: Database) -> WaitCounts:
+    """Count what waits."""
+    return filled(WaitCounts, await db.rows("count_waits"))[0]
 
 
 async def parked_waits(db: Database) -> list[ParkedWaits]:

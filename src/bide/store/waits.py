@@ -59,10 +59,11 @@ class WaitLine(Struct, frozen=True):
 
 
 class WaitPage(Struct, frozen=True):
-    """A part of a list of waits; `after` leads to the next part, and is None where nothing is left to look at."""
+    """A part of a list of waits, and whether there may be more; `after` leads on where the list is one by number."""
 
     lines: list[WaitLine]
-    after: int | None
+    is_cut: bool = False
+    after: int | None = None
 
 
 async def list_waits(db: Database, meant: WaitFilter, after: int, limit: int, most: int = MOST_LOOKED_AT) -> WaitPage:
@@ -84,25 +85,19 @@ async def list_waits_of_triggerer(
     return _page(await db.rows("list_waits_of_triggerer", *_given(meant, limit), after, most), limit, most)
 
 
-async def list_overdue_waits(
-    db: Database, meant: WaitFilter, after: int, limit: int, most: int = MOST_LOOKED_AT
-) -> WaitPage:
+async def list_overdue_waits(db: Database, meant: WaitFilter, limit: int, most: int = MOST_LOOKED_AT) -> WaitPage:
     """List waits whose time is over, the most overdue first."""
-    return _page(await db.rows("list_overdue_waits", *_given(meant, limit), after, most), limit, most)
+    return _first(await db.rows("list_overdue_waits", *_given(meant, limit), most), limit, most)
 
 
-async def list_free_waits(
-    db: Database, meant: WaitFilter, after: int, limit: int, most: int = MOST_LOOKED_AT
-) -> WaitPage:
+async def list_free_waits(db: Database, meant: WaitFilter, limit: int, most: int = MOST_LOOKED_AT) -> WaitPage:
     """List waits that nobody holds, as they would be claimed."""
-    return _page(await db.rows("list_free_waits", *_given(meant, limit), after, most), limit, most)
+    return _first(await db.rows("list_free_waits", *_given(meant, limit), most), limit, most)
 
 
-async def list_parked_waits(
-    db: Database, meant: WaitFilter, after: int, limit: int, most: int = MOST_LOOKED_AT
-) -> WaitPage:
+async def list_parked_waits(db: Database, meant: WaitFilter, limit: int, most: int = MOST_LOOKED_AT) -> WaitPage:
     """List waits that are put aside."""
-    return _page(await db.rows("list_parked_waits", *_given(meant, limit), after, most), limit, most)
+    return _first(await db.rows("list_parked_waits", *_given(meant, limit), most), limit, most)
 
 
 def _given(meant: WaitFilter, limit: int) -> list[Any]:
@@ -114,5 +109,12 @@ def _page(rows: Sequence[Record], limit: int, most: int) -> WaitPage:
     if len(lines) == limit:
         # Of a shared wait the rest may still come; of one that fills the whole page it cannot.
         begun = lines[-1].is_shared and lines[0].id < lines[-1].id
-        return WaitPage(lines, lines[-1].id - 1 if begun else lines[-1].id)
-    return WaitPage(lines, rows[0]["last_id"] if rows[0]["looked"] == most else None)
+        return WaitPage(lines, True, lines[-1].id - 1 if begun else lines[-1].id)
+    is_cut = rows[0]["looked"] == most
+    return WaitPage(lines, is_cut, rows[0]["last_id"] if is_cut else None)
+
+
+def _first(rows: Sequence[Record], limit: int, most: int) -> WaitPage:
+    """Read the first of a list that is not one by number: there is no way on."""
+    lines = filled(WaitLine, [row for row in rows if row["id"] is not None])
+    return WaitPage(lines, len(lines) == limit or rows[0]["looked"] == most)

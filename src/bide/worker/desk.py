@@ -14,11 +14,10 @@ from bide.store.records import NewRecord
 from bide.store.rows import Leg as LegKey
 from bide.worker.call import Call, Calls
 from bide.worker.child import Child
-from bide.worker.hand import Hand
+from bide.worker.hand import Find, Hand
 from bide.worker.leg import Leg, Work
 from bide.worker.outbox import Outbox
 from bide.worker.stable import KILLED_WITHIN_SEC
-from bide.worker.warm import WarmProcess
 
 
 class Desk:
@@ -58,10 +57,10 @@ class Desk:
             return 0
         return self._slots + self.hand.reach - len(self.legs)
 
-    def run(self, leg: Leg, warm: WarmProcess) -> None:
-        """Let a leg run in a child of this process, as soon as there is a slot."""
+    def run(self, leg: Leg, find: Find) -> None:
+        """Let a leg run in a child of the process that is found for it, as soon as there is a slot."""
         self.legs[leg.key] = leg
-        self.hand.put(leg, warm)
+        self.hand.put(leg, find)
         self._fill()
 
     def given_back(self, *, all_of_them: bool) -> list[Leg]:
@@ -185,7 +184,7 @@ class Desk:
     def _fill(self) -> None:
         """Give free slots to the legs that wait."""
         while self._busy < self._slots and (next_one := self.hand.next()):
-            leg, warm = next_one
+            leg, find = next_one
             self._busy += 1
             leg.began_at = time.monotonic()
             left = leg.started.try_time_left
@@ -193,6 +192,11 @@ class Desk:
                 # The child ends it by itself. One that does not is stuck.
                 late_sec = max(0.0, left.total_seconds()) + self._grace_sec
                 leg.timers.append(self._loop.call_later(late_sec, self._timed_out, leg))
+            try:
+                warm = find()
+            except OSError as error:
+                self.cannot_run(leg, f"No process can be started: {error}.", "")
+                continue
             warm.run(leg)
 
     def _finish(self, leg: Leg, outcome: Outcome | None, record: NewRecord | None) -> None:

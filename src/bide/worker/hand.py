@@ -7,9 +7,13 @@ Should that one have to wait after all, because a leg before it is a long one, i
 
 import time
 from collections import deque
+from collections.abc import Callable
 
 from bide.worker.leg import Leg
 from bide.worker.warm import WarmProcess
+
+Find = Callable[[], WarmProcess]
+"""Gives the process for a leg when there is a slot: one that was there before may have ended by then."""
 
 AHEAD_SEC = 0.03
 """So much work is kept at hand: a few commits take as long."""
@@ -25,7 +29,7 @@ class Hand:
     def __init__(self, slots: int) -> None:
         self._slots = slots
         self._average_sec = 1.0
-        self._waiting: deque[tuple[float, Leg, WarmProcess]] = deque()
+        self._waiting: deque[tuple[float, Leg, Find]] = deque()
 
     @property
     def reach(self) -> int:
@@ -41,16 +45,16 @@ class Hand:
         """Note how long a leg took."""
         self._average_sec += WEIGHT * (seconds - self._average_sec)
 
-    def put(self, leg: Leg, warm: WarmProcess) -> None:
+    def put(self, leg: Leg, find: Find) -> None:
         """Take up a leg."""
-        self._waiting.append((time.monotonic(), leg, warm))
+        self._waiting.append((time.monotonic(), leg, find))
 
-    def next(self) -> tuple[Leg, WarmProcess] | None:
+    def next(self) -> tuple[Leg, Find] | None:
         """Give the leg for a slot that is free."""
         if not self._waiting:
             return None
-        _, leg, warm = self._waiting.popleft()
-        return leg, warm
+        _, leg, find = self._waiting.popleft()
+        return leg, find
 
     def remove(self, leg: Leg) -> None:
         """It was taken away."""

@@ -4,7 +4,9 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 from bide import keys
 from bide.hosting.answers import Answers
@@ -249,12 +251,11 @@ class Worker:
         if known is None:
             self._desk.refuse(leg, "Its run has no version of its DAG, so there is no code to run.")
             return
-        try:
-            warm = self._stable.process_for(known.version)
-        except OSError as error:
-            self._desk.refuse(leg, f"No process can be started: {error}.")
-            return
-        self._desk.run(leg, warm)
+        find = partial(self._stable.process_for, known.version)
+        # It may begin while the leg waits for a slot. What stands in the way is told when there is one.
+        with suppress(OSError):
+            find()
+        self._desk.run(leg, find)
 
     def _call(self, taken: Taken, logged: int) -> None:
         call = Call(taken, self._desk.calls.within, self._given.log_limit_kb, logged)

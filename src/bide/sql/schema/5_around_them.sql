@@ -62,6 +62,8 @@ create table history (
     check (num_nonnulls(task_instance_id, dag_run_id, trigger_id, job_id) >= 1)
 );
 create index history_task on history (task_instance_id, id) where task_instance_id is not null;
+-- The ends of waits, in their order: for what waiting without a worker has saved.
+create index history_waited on history (at, id) where from_state = 'deferred' and to_state <> 'deferred';
 create index history_run on history (dag_run_id, id) where dag_run_id is not null;
 
 -- What legs leave behind. No foreign keys: their locks would stand in the way of the verbs.

@@ -1,0 +1,37 @@
+"""A database that knows the DAGs of these tests: read once by a real DAG processor, then copied."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from tests.conftest import Server, database_url, fresh
+from tests.system.site import Site, read_dags, site
+
+
+@pytest.fixture(scope="session")
+def knowing(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of a template that knows the DAGs. It goes with the run, as all databases that begin with its name."""
+    name = f"{server.template}_{os.getpid()}_knowing"
+    asyncio.run(make_template(server, name, tmp_path_factory.mktemp("knowing")))
+    return name
+
+
+async def make_template(server: Server, name: str, folder: Path) -> None:
+    """Make a database that knows the DAGs."""
+    admin = await asyncpg.connect(server.url)
+    await admin.execute(f"create database {name}")
+    await admin.close()
+    async with site(database_url(server.url, name), folder) as here:
+        await read_dags(here)
+
+
+@pytest.fixture
+async def here(server: Server, knowing: str, tmp_path: Path) -> AsyncIterator[Site]:
+    """A site without any service."""
+    async for url in fresh(server, knowing):
+        async with site(url, tmp_path) as made:
+            yield made
