@@ -38,7 +38,7 @@ STORE_LOGS_EVERY_SEC = 0.3
 SHARE_EVERY_SEC = 3.0
 STORE_USAGE_EVERY_SEC = 3.0
 TIDY_EVERY_SEC = 1.0
-KEEPS_OFF_SEC = 1.0
+KEEPS_OFF_SEC = 2.0
 """After it has handed waits over it claims none for so long: they are meant for others."""
 MOST_UNSAID = 20_000
 LAST_COMMIT_WITHIN_SEC = 0.3
