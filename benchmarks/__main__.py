@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 from rich.console import Console
 
-from benchmarks import commit, crowd, cycles, launch, legs, parallel, parsing, timers, verbs
+from benchmarks import commit, crowd, cycles, first, flow, growth, launch, legs, parallel, parsing, timers, verbs
 from benchmarks.report import OUT, Report, machine
 from bide import embedded
 
@@ -20,6 +20,9 @@ BENCHMARKS = {
     "launch": launch,
     "crowd": crowd,
     "cycles": cycles,
+    "first": first,
+    "flow": flow,
+    "growth": growth,
     "legs": legs,
     "parsing": parsing,
     "timers": timers,

@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from statistics import median
-from time import perf_counter
 from typing import Any
 
 import asyncpg
@@ -23,6 +22,7 @@ from rich.console import Console
 
 from benchmarks.bed import bare_connection, fresh_database
 from benchmarks.report import OUT, Report, machine, share
+from benchmarks.system import cpu_sec, memory_mb, until
 from bide import embedded
 from bide.children.warm import children_of
 from bide.dagprocessor.service import DagProcessor
@@ -111,29 +111,6 @@ async def processor(folder: Path, url: str) -> AsyncIterator[Process]:
     finally:
         process.send_signal(signal.SIGTERM)
         await process.wait()
-
-
-async def until(connection: asyncpg.Connection, query: str, wanted: object) -> float:
-    """Ask the database until it answers what is wanted; return the seconds that took."""
-    began = perf_counter()
-    while True:
-        if await connection.fetchval(query) == wanted:
-            return perf_counter() - began
-        await asyncio.sleep(0.005)
-
-
-def memory_mb(pid: int) -> float:
-    """Return the memory of a process, with its share of what it has in common with others."""
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) / 1024
-    return 0.0
-
-
-def cpu_sec(pid: int) -> float:
-    """Return the processor time that a process and its ended children have used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 async def measure(server_url: str, report: Report) -> None:

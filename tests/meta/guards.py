@@ -121,6 +121,13 @@ def private_traces(path: str, text: str) -> Iterator[str]:
             yield f"{path}:{number}: {line.strip()[:100]}"
 
 
+def merge_marks(path: str, text: str) -> Iterator[str]:
+    """Find what a merge has left for somebody to decide."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith(("<" * 7 + " ", ">" * 7 + " ")):
+            yield f"{path}:{number}: {line}"
+
+
 def undescribed_targets(makefile: str) -> Iterator[str]:
     """Find targets that `make help` does not explain, or that are not declared phony."""
     targets = dict(_TARGET.findall(makefile))

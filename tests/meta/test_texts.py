@@ -47,6 +47,15 @@ def test_nothing_of_one_machine_or_registry_is_named() -> None:
     assert [finding for path, text in TEXTS.items() for finding in guards.private_traces(path, text)] == []
 
 
+def test_no_merge_is_left_half_done() -> None:
+    assert [finding for path, text in TEXTS.items() for finding in guards.merge_marks(path, text)] == []
+
+
+def test_half_a_merge_is_found() -> None:
+    mark = "<" * 7 + " HEAD"
+    assert list(guards.merge_marks("a.md", f"first\n{mark}\nsecond\n")) == [f"a.md:2: {mark}"]
+
+
 # The braces keep the examples themselves from being traces.
 @pytest.mark.parametrize("text", ["see /{}work/main", "cd /{}home/me", "https://{}pypi.{}org/simple", "index{}-url=x"])
 def test_a_private_trace_is_found(text: str) -> None:

@@ -1,7 +1,7 @@
 """What follows from what has ended: order, rules, branches, failures and the end of the run."""
 
 from bide.model.outcome import Failed, Skipped, Succeeded
-from bide.model.plan import SKIPS_KEY
+from bide.model.plan import SKIPS_KEY, WeightRule
 from bide.model.trigger_rules import TriggerRule as Rule
 from tests.scheduler.town import Town, dag, task, words
 
@@ -95,3 +95,25 @@ async def test_nothing_is_left_to_be_looked_at(town: Town) -> None:
     await town.launch(plan)
     await town.play()
     assert await town.connection.fetchval("select count(*) from look") == 0
+
+
+async def test_a_task_after_very_many_begins_when_the_last_of_them_has_ended(town: Town) -> None:
+    aside = [task(f"aside_{number}") for number in range(60)]
+    many = [task(f"one_{number}") for number in range(120)]
+    last = task("last", *(one.task_id for one in many))
+    await town.store(dag("crowded", *aside, *many, last, max_active_tasks=1000))
+    await town.launch(dag("crowded", *aside, *many, last))
+    # Those at the side are unfinished too, and are found first when somebody looks what is unfinished.
+    await town.play(legs_at_once=25)
+    assert town.ran.index("last") > max(town.ran.index(one.task_id) for one in many)
+    assert await town.run_states() == {"run": "success"}
+
+
+async def test_a_task_after_very_many_may_begin_with_the_first_failure_among_them(town: Town) -> None:
+    many = [task(f"one_{number}") for number in range(120)]
+    alarm = task("alarm", *(one.task_id for one in many), trigger_rule=Rule.ONE_FAILED, weight_rule=WeightRule.UPSTREAM)
+    plan = dag("watched", *many, alarm, max_active_tasks=1000)
+    await town.store(plan)
+    await town.launch(plan)
+    await town.play({"one_3": Failed("no")}, legs_at_once=10)
+    assert town.ran.index("alarm") < 60

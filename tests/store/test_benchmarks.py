@@ -14,7 +14,7 @@ HARDLY_ANY = 0.0
 
 
 # Those that start services take too long for a test.
-@pytest.mark.parametrize("name", sorted(BENCHMARKS.keys() - {"legs", "parsing", "timers"}))
+@pytest.mark.parametrize("name", sorted(BENCHMARKS.keys() - {"first", "flow", "legs", "parsing", "timers"}))
 async def test_a_benchmark_prints_its_table_and_writes_its_file(server_url: str, tmp_path: Path, name: str) -> None:
     printed = io.StringIO()
     await run(server_url, [name], HARDLY_ANY, Console(file=printed, width=200), tmp_path)

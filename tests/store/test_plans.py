@@ -32,6 +32,7 @@ FOR_PEOPLE = {
     "impossible_pools",
     "list_runs",
     "parked_waits",
+    "pools",
     "queue_loads",
     "tasks_by_end",
 }

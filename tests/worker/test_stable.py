@@ -1,8 +1,10 @@
 """Warm processes are started when needed, shared, and ended when nobody needs them; nothing piles up."""
 
 import os
+import signal
 from pathlib import Path
 
+from bide.children.warm import children_of
 from tests.process.eventually import eventually
 from tests.worker.processes import all_gone, parent_of
 from tests.worker.stage import Stage
@@ -17,6 +19,13 @@ TASKS = """
 """
 
 
+def warm_processes() -> list[int]:
+    """Return this process's warm processes that are alive."""
+    return [
+        pid for pid in children_of(os.getpid()) if b"bide.children.warm" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+
+
 async def test_legs_of_one_state_of_a_file_share_a_process_and_another_state_has_its_own(stage: Stage) -> None:
     async with stage.working():
         await stage.launch(TASKS, "parent", "another")
@@ -29,6 +38,27 @@ async def test_legs_of_one_state_of_a_file_share_a_process_and_another_state_has
         await stage.ends("parent")
         assert len(first) == 1
         assert await stage.xcom("parent") not in first
+
+
+async def test_the_first_leg_of_a_file_finds_a_process_that_was_there_before(stage: Stage) -> None:
+    async with stage.working():
+        await eventually(lambda: len(warm_processes()) == 1)
+        (spare,) = warm_processes()
+        await stage.launch(TASKS, "parent")
+        await stage.ends("parent")
+        assert await stage.xcom("parent") == str(spare)
+        # And the next file will find one too.
+        await eventually(lambda: len(warm_processes()) == 2)
+
+
+async def test_a_spare_process_that_was_killed_is_not_missed(stage: Stage) -> None:
+    async with stage.working():
+        await eventually(lambda: len(warm_processes()) == 1)
+        (spare,) = warm_processes()
+        os.kill(spare, signal.SIGKILL)
+        await eventually(lambda: not warm_processes())
+        await stage.launch(TASKS, "parent")
+        assert await stage.ends("parent") == {"parent": "success"}
 
 
 async def test_a_process_that_nobody_needs_ends(stage: Stage) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypedDict, cast
@@ -66,15 +66,16 @@ CONTEXT_KEYS = frozenset(Context.__annotations__)
 
 
 class LazyContext(dict[str, Any]):
-    """A context some of whose values are only fetched from the engine when somebody asks for them."""
+    """A context some of whose values are only made, or fetched from the engine, when somebody asks for them."""
 
-    def __init__(self, known: dict[str, Any], later: dict[str, Callable[[], Any]]) -> None:
+    def __init__(self, known: dict[str, Any], later: Mapping[str, Callable[[Any], Any]], of: Any) -> None:
+        """`later` has for each name a function that makes the value of it out of `of`."""
         super().__init__({**known, **dict.fromkeys(later)})
-        self._later = later
+        self._later, self._of = dict(later), of
 
     def __getitem__(self, name: str) -> Any:
         if name in self._later:
-            self[name] = self._later[name]()
+            self[name] = self._later[name](self._of)
         return super().__getitem__(name)
 
     def __setitem__(self, name: str, value: Any) -> None:

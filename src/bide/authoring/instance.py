@@ -18,7 +18,7 @@ from bide.authoring.xcomarg import RETURN_KEY
 from bide.exceptions import TaskTerminated
 from bide.model.messages import RunFacts, RunLeg
 from bide.model.questions import GetPreviousRun, GetXCom, GetXComs, PutXCom
-from bide.model.states import TaskState
+from bide.model.states import RunState, TaskState
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -108,6 +108,11 @@ class RuntimeTaskInstance:
     def start_date(self) -> DateTime:
         """When this leg began."""
         return pendulum.instance(self._started)
+
+    @cached_property
+    def last_success(self) -> DagRun | None:
+        """The last run before this one that succeeded."""
+        return self.get_previous_dagrun(RunState.SUCCESS)
 
     @property
     def logical_date(self) -> DateTime | None:

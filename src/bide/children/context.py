@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from pendulum import DateTime
@@ -16,7 +15,26 @@ from bide.authoring.node import Node
 from bide.authoring.operator import BaseOperator
 from bide.authoring.params import ParamsDict
 from bide.model.messages import RunLeg
-from bide.model.states import RunState
+
+# Made once for all legs: what is made in each child changes memory that is then copied for it.
+_LATER: Mapping[str, Callable[[RuntimeTaskInstance], Any]] = {
+    "data_interval_end": lambda ti: ti.dag_run.data_interval_end,
+    "data_interval_start": lambda ti: ti.dag_run.data_interval_start,
+    "logical_date": lambda ti: ti.dag_run.logical_date,
+    "start_date": lambda ti: ti.start_date,
+    "prev_data_interval_end_success": lambda ti: getattr(ti.last_success, "data_interval_end", None),
+    "prev_data_interval_start_success": lambda ti: getattr(ti.last_success, "data_interval_start", None),
+    "prev_end_date_success": lambda ti: getattr(ti.last_success, "end_date", None),
+    "prev_start_date_success": lambda ti: getattr(ti.last_success, "start_date", None),
+}
+_LATER_WITH_DATE: Mapping[str, Callable[[RuntimeTaskInstance], Any]] = {
+    **_LATER,
+    "ds": lambda ti: _date(ti).strftime("%Y-%m-%d"),
+    "ds_nodash": lambda ti: _date(ti).strftime("%Y%m%d"),
+    "ts": lambda ti: _date(ti).isoformat(),
+    "ts_nodash": lambda ti: _date(ti).strftime("%Y%m%dT%H%M%S"),
+    "ts_nodash_with_tz": lambda ti: _date(ti).isoformat().replace("-", "").replace(":", ""),
+}
 
 
 def build_context(order: RunLeg, task: Node, dag_run: DagRun, params: ParamsDict) -> Context:
@@ -40,16 +58,8 @@ def build_context(order: RunLeg, task: Node, dag_run: DagRun, params: ParamsDict
         "try_number": ti.try_number,
         "var": VariableAccessor(),
     }
-    later: dict[str, Callable[[], Any]] = {
-        "data_interval_end": lambda: dag_run.data_interval_end,
-        "data_interval_start": lambda: dag_run.data_interval_start,
-        "logical_date": lambda: dag_run.logical_date,
-        "start_date": lambda: ti.start_date,
-        **_of_previous_run(ti),
-    }
-    if dag_run.has_logical_date:
-        later |= _of_date(dag_run)
-    context = cast(Context, LazyContext(known, later))
+    later = _LATER_WITH_DATE if dag_run.has_logical_date else _LATER
+    context = cast(Context, LazyContext(known, later, ti))
     ti.context = context
     return context
 
@@ -62,28 +72,5 @@ def params_of(task: Node, conf: dict[str, Any]) -> ParamsDict:
     return params
 
 
-def _of_date(dag_run: DagRun) -> dict[str, Callable[[], str]]:
-    def date() -> DateTime:
-        return cast(DateTime, dag_run.logical_date)
-
-    return {
-        "ds": lambda: date().strftime("%Y-%m-%d"),
-        "ds_nodash": lambda: date().strftime("%Y%m%d"),
-        "ts": lambda: date().isoformat(),
-        "ts_nodash": lambda: date().strftime("%Y%m%dT%H%M%S"),
-        "ts_nodash_with_tz": lambda: date().isoformat().replace("-", "").replace(":", ""),
-    }
-
-
-def _of_previous_run(ti: RuntimeTaskInstance) -> dict[str, Callable[[], Any]]:
-    @cache
-    def previous() -> DagRun | None:
-        return ti.get_previous_dagrun(RunState.SUCCESS)
-
-    def fetch(name: str) -> Callable[[], Any]:
-        return lambda: getattr(previous(), name, None)
-
-    return {
-        f"prev_{name}_success": fetch(name)
-        for name in ("data_interval_start", "data_interval_end", "start_date", "end_date")
-    }
+def _date(ti: RuntimeTaskInstance) -> DateTime:
+    return cast(DateTime, ti.dag_run.logical_date)

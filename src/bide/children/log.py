@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-_LEVEL = logging.INFO
+LEVEL = logging.INFO
 
 
 class LogLines(logging.Formatter):
@@ -31,6 +31,9 @@ class _ToStandardError(logging.Handler):
             self.handleError(record)
 
 
+# Made once: what is made in each child changes memory that is then copied for it.
+_HANDLER = _ToStandardError()
+_HANDLER.setFormatter(LogLines())
 _TWICE = (logging.StreamHandler, _ToStandardError)
 """Whatever else writes to the terminal would write the same lines again; files of the author's own go on."""
 
@@ -38,13 +41,14 @@ _TWICE = (logging.StreamHandler, _ToStandardError)
 @contextmanager
 def task_log() -> Iterator[None]:
     """Let everything that is logged meanwhile appear in the task's log, also what libraries say, and only once."""
-    root, handler = logging.getLogger(), _ToStandardError()
-    handler.setFormatter(LogLines())
+    root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
-    root.handlers = [*(each for each in handlers if type(each) not in _TWICE), handler]
-    root.setLevel(_LEVEL)
+    root.handlers = [*(each for each in handlers if type(each) not in _TWICE), _HANDLER]
+    if level != LEVEL:
+        root.setLevel(LEVEL)
     try:
         yield
     finally:
         root.handlers = handlers
-        root.setLevel(level)
+        if root.level != level:
+            root.setLevel(level)

@@ -2,6 +2,9 @@
 
     python -m bide.children.warm DESCRIPTOR [MODULE]
 
+Before it hears which file, it does everything once that is the same for all legs. Code that runs for the first time is
+slow, and changes memory that is then copied for each child that runs it.
+
 Nothing of the user runs here any more once the file is imported, so this process always answers. When its socket
 closes, the worker is gone or wants it no longer: it kills what it has forked, with all that this has begun, and ends.
 Descendants that have left their process group are found too: on Linux they become children of this process when their
@@ -228,6 +231,7 @@ def main(descriptor: int, module: str) -> None:
     channel = Channel(sock, ToWarm)
     os.register_at_fork(after_in_child=channel.close)
     code = import_module(module)
+    code.rehearse()
     dags = load(channel, code)
     if dags is None:
         return

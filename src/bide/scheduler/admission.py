@@ -10,6 +10,8 @@ from bide.store.database import Database
 
 MOST_LOOKS = 20
 """Looks past those who have met a limit, in one step."""
+BESIDE = 16
+"""So many are looked at beside those for whom there are slots, because some may have met another limit."""
 
 
 async def begin_runs(db: Database, who: str, limit: int) -> int:
@@ -23,10 +25,13 @@ async def queue_tasks(db: Database, who: str, limit: int) -> int:
     """Queue what there is room for, and tell how many that were."""
     turn = await views.current_turn(db)
     room = Room.of(await views.pool_room(db), await views.busy(db))
+    # Thousands may wait for the few slots that have just become free.
+    look_at = min(limit, room.most_free + BESIDE)
     admitted = []
     for _ in range(MOST_LOOKS):
-        found = await views.candidates(db, room.open_pools, limit, room.full_runs, room.full_tasks, room.full_in_run)
+        found = await views.candidates(db, room.open_pools, look_at, room.full_runs, room.full_tasks, room.full_in_run)
         admitted = room.admit(found)
-        if admitted or len(found) < limit:
+        if admitted or len(found) < look_at:
             break
+        look_at = limit
     return len(await queueing.enqueue(db, who, turn, admitted))

@@ -6,7 +6,7 @@ were said already.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -20,12 +20,12 @@ from bide.scheduler.mapping import expand
 from bide.scheduler.plans import Plans, Version
 from bide.store import looks, people, runs
 from bide.store.database import Database
-from bide.store.looks import Crowd, DatedTask, Look, OpenRun, TaskOfRun
+from bide.store.looks import DatedTask, Look, OpenRun, TaskOfRun
 from bide.store.runs import Concluded, Unstarted
 
 FAILURES = frozenset({TaskState.FAILED, TaskState.UPSTREAM_FAILED})
-CROWD = 100
-"""So many tasks before another are not counted each time one of them ends."""
+GLANCE = 10
+"""So many unfinished tasks of each state are looked at before it is asked about a whole crowd."""
 
 
 @dataclass
@@ -157,7 +157,7 @@ class Consequences:
             for scene in scenes
             for id in scene.judge
             | scene.changed
-            | {up for task in scene.plans(scene.judge - crowded[scene.run.id]) for up in task.upstream}
+            | {up for task in scene.plans(scene.judge - crowded[scene.run.id].keys()) for up in task.upstream}
         ]
         standings: dict[int, dict[str, Standing]] = defaultdict(lambda: defaultdict(Standing))
         for tally in await looks.tallies(self._db, seen):
@@ -175,19 +175,26 @@ class Consequences:
             for scene in scenes
         }
 
-    async def _crowded(self, scenes: Sequence[Scene]) -> Mapping[int, set[str]]:
+    async def _crowded(self, scenes: Sequence[Scene]) -> Mapping[int, Mapping[str, Set[str]]]:
         """Find tasks with very many before them of which some are unfinished: the many need not be counted then."""
-        asked = [
-            Crowd(scene.run.id, task.task_id, task.upstream)
+        asked = {
+            scene.run.id: {id: before for id, before in scene.version.crowds.items() if id in scene.judge}
             for scene in scenes
             if not scene.whole
-            for task in scene.plans(scene.judge)
-            if len(task.upstream) >= CROWD
-        ]
-        crowded: dict[int, set[str]] = defaultdict(set)
-        for crowd in asked:
-            if await looks.is_unfinished(self._db, crowd):
-                crowded[crowd.dag_run_id].add(crowd.task_id)
+        }
+        crowded: dict[int, dict[str, Set[str]]] = defaultdict(dict)
+        runs_with_crowds = [run_id for run_id, crowds in asked.items() if crowds]
+        if not runs_with_crowds:
+            return crowded
+        seen = await looks.some_unfinished(self._db, runs_with_crowds, GLANCE)
+        for run_id in runs_with_crowds:
+            for task_id, before in asked[run_id].items():
+                is_crowded = not before.isdisjoint(seen[run_id].task_ids)
+                # To send the names of thousands and have them looked up is the long way.
+                if not (is_crowded or seen[run_id].is_all):
+                    is_crowded = await looks.is_unfinished(self._db, run_id, list(before))
+                if is_crowded:
+                    crowded[run_id][task_id] = before
         return crowded
 
     async def _past(self, scenes: Sequence[Scene]) -> Mapping[tuple[int, str], set[TaskState]]:

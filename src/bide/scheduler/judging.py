@@ -26,8 +26,9 @@ class Picture:
     standings: Mapping[str, Standing]
     # Tasks that a branching task before them has left out.
     left_out: Set[str] = frozenset()
-    # Tasks before which something is unfinished that is not among the standings, because there are too many.
-    crowded: Set[str] = frozenset()
+    # Tasks before which something is unfinished that is not among the standings, because there are too many; with all
+    # that are before them.
+    crowded: Mapping[str, Set[str]] = field(default_factory=dict)
     # Tasks that must look back, with the states of what they look back at.
     past: Mapping[str, Set[TaskState]] = field(default_factory=dict)
 
@@ -76,11 +77,13 @@ def _verdict(task: TaskPlan, plans: Mapping[str, TaskPlan], picture: Picture) ->
 def _upstream(task: TaskPlan, plans: Mapping[str, TaskPlan], picture: Picture) -> Upstream:
     everyone: Counter[TaskState] = Counter()
     setups: Counter[TaskState] = Counter()
+    before: Iterable[str] = task.upstream
     if task.task_id in picture.crowded:
         # While something is unfinished, a rule looks only whether one of the others has ended in some way. Those that
         # had ended before were looked at when they did; those that have ended since are among the standings.
         everyone[TaskState.NONE] += 1
-    for upstream_id in task.upstream:
+        before = picture.standings.keys() & picture.crowded[task.task_id]
+    for upstream_id in before:
         standing = picture.standings.get(upstream_id)
         if standing is not None:
             (setups if plans[upstream_id].is_setup else everyone).update(standing.states)

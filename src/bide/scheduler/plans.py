@@ -11,6 +11,8 @@ from bide.store import plans
 from bide.store.database import Database
 
 MOST_KEPT = 2000
+CROWD = 100
+"""So many tasks before another are not counted each time one of them ends."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,11 @@ class Version:
     def branching(self) -> list[str]:
         """The tasks that may leave others out."""
         return [task.task_id for task in self.plan.tasks if task.branches]
+
+    @cached_property
+    def crowds(self) -> Mapping[str, frozenset[str]]:
+        """The tasks that have very many before them, with all of these."""
+        return {task.task_id: frozenset(task.upstream) for task in self.plan.tasks if len(task.upstream) >= CROWD}
 
     @cached_property
     def after(self) -> Mapping[str, list[str]]:

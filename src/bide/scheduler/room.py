@@ -41,6 +41,11 @@ class Room:
         """The pools in which there is room."""
         return [name for name, slots in self.slots.items() if slots > 0]
 
+    @property
+    def most_free(self) -> int:
+        """How many slots there are in the pool that has most of them."""
+        return max(0, max(self.slots.values(), default=0))
+
     def admit(self, candidates: Sequence[Candidate]) -> list[Leg]:
         """Choose those that may be queued."""
         return [Leg(one.id, one.leg) for one in candidates if self._admits(one)]

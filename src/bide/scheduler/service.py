@@ -16,6 +16,8 @@ from bide.store.wake import Channel
 
 log = logging.getLogger(__name__)
 
+LOOK_AT_MOST_EVERY_SEC = 0.01
+"""Under load: what has ended meanwhile is looked at together."""
 NOTICE_EVERY_SEC = 1.0
 TIDY_EVERY_SEC = 15.0
 
@@ -51,7 +53,7 @@ class SchedulerService:
         assert self._rounds is not None
         assert self._household is not None
         return (
-            Chore("scheduling", self.look, self._settings.poll_sec, self._bell),
+            Chore("scheduling", self.look, self._settings.poll_sec, self._bell, LOOK_AT_MOST_EVERY_SEC),
             Chore("noticing the dead", self.notice, NOTICE_EVERY_SEC),
             Chore("tidying up", self._household.tidy_up, TIDY_EVERY_SEC),
         )

@@ -36,14 +36,23 @@ order by t.id
 
 -- name: pools
 -- All pools, with what is taken of them.
-select p.name, p.slots, p.include_deferred, p.description,
-       coalesce(sum(t.pool_slots) filter (where t.state = 'queued'), 0)::integer as queued,
-       coalesce(sum(t.pool_slots) filter (where t.worker_id is not null), 0)::integer as running,
-       coalesce(sum(t.pool_slots) filter (where t.state = 'deferred'), 0)::integer as deferred,
-       coalesce(sum(t.pool_slots) filter (where t.state = 'scheduled'), 0)::integer as scheduled
-from pool p left join task_instance t on t.pool = p.name
-    and (t.state in ('queued', 'scheduled', 'deferred') or t.worker_id is not null)
-group by p.name order by p.name
+select p.name, p.slots, p.include_deferred, p.description, coalesce(busy.queued, 0) as queued,
+       coalesce(busy.running, 0) as running, coalesce(deferred.slots, 0) as deferred,
+       coalesce(scheduled.slots, 0) as scheduled
+from pool p
+left join lateral (
+    select sum(t.pool_slots) filter (where t.state = 'queued')::integer as queued,
+           sum(t.pool_slots) filter (where t.worker_id is not null)::integer as running
+    from task_instance t where t.pool = p.name and (t.state = 'queued' or t.worker_id is not null)
+) busy on true
+left join lateral (
+    select sum(t.pool_slots)::integer as slots from task_instance t where t.pool = p.name and t.waits_for is not null
+) deferred on true
+left join lateral (
+    select sum(t.pool_slots)::integer as slots from task_instance t
+    where t.pool = p.name and t.state = 'scheduled' and t.next_method is distinct from '__fail__'
+) scheduled on true
+order by p.name
 
 -- name: set_pool
 -- A pool has so many slots from now on.

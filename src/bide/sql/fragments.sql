@@ -99,18 +99,20 @@ not exists (select from kill k where k.trigger_id = t.trigger_id offset 0)
 -- fragment: sure
 -- Locks the runs for as long as the statement takes, so that nobody opens a new epoch in between; then the tasks.
 -- `given` has the tasks, each with the epoch of the picture on which something was decided about it.
+placed as materialized (
+    select g.id, g.epoch, t.dag_run_id from given g
+    cross join lateral (select t.dag_run_id from task_instance t where t.id = g.id limit 1) t
+),
 pictured as materialized (
-    select r.id, r.epoch from (
-        select distinct t.dag_run_id as id from (
-            select t.dag_run_id from task_instance t where t.id = any (array(select given.id from given)) offset 0
-        ) t order by 1
-    ) g cross join lateral (
-        select r.id, r.epoch from dag_run r where r.id = g.id and r.state = 'running' limit 1 for share
+    -- The state is asked afterwards, so that the run is found by nothing but its id.
+    select r.id, r.epoch from (select distinct dag_run_id from placed order by dag_run_id) p
+    cross join lateral (
+        select r.id, r.epoch, r.state from dag_run r where r.id = p.dag_run_id limit 1 for share
     ) r
+    where r.state = 'running'
 ),
 sure as materialized (
-    select g.id from given g join task_instance t on t.id = g.id
-    join pictured p on p.id = t.dag_run_id and p.epoch = g.epoch
+    select g.id from placed g join pictured p on p.id = g.dag_run_id and p.epoch = g.epoch
 )
 
 -- fragment: announced

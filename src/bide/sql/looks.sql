@@ -35,6 +35,16 @@ cross join lateral (
     group by t.state
 ) t
 
+-- name: some_unfinished
+-- A few unfinished tasks of each of these runs, of each state as many.
+select r.id as dag_run_id, s.state, t.task_id
+from unnest($1::bigint[]) as r (id) cross join unnest(array[
+        'none', 'scheduled', 'queued', 'running', 'deferred', 'up_for_retry', 'up_for_reschedule', 'restarting', 'shutdown'
+    ]) as s (state)
+cross join lateral (
+    select t.task_id from task_instance t where t.dag_run_id = r.id and t.state = s.state limit $2
+) t
+
 -- name: is_unfinished
 -- Whether one of these tasks of a run is unfinished. The first that is found will do, so the states are gone through.
 select true as found from unnest(array[

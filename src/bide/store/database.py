@@ -174,6 +174,9 @@ def session_settings(statement_timeout_sec: float) -> dict[str, str]:
         "jit": "off",
         # A plan is kept. One made in a quiet hour, on empty tables, would read all of them in the rush that follows.
         "enable_seqscan": "off",
+        # An index of rows that come and go holds more dead entries than live ones. Only a plain scan marks them, so
+        # that the next one passes over them.
+        "enable_bitmapscan": "off",
         "lock_timeout": f"{int(statement_timeout_sec * 500)}ms",
         "statement_timeout": f"{int(statement_timeout_sec * 1000)}ms",
         "idle_in_transaction_session_timeout": "10s",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -50,14 +51,6 @@ class Tally(Struct, frozen=True):
     map_indexes: tuple[int, ...]
 
 
-class Crowd(Struct, frozen=True):
-    """A task of a run and the many that come before it."""
-
-    dag_run_id: int
-    task_id: str
-    upstream: tuple[str, ...]
-
-
 class Source(Struct, frozen=True):
     """An XCom that a task is mapped over."""
 
@@ -75,6 +68,13 @@ class DatedTask(Struct, frozen=True):
     dag_id: str
     logical_date: datetime
     task_id: str
+
+
+class Unfinished(Struct):
+    """Tasks of a run of which some instance is unfinished; perhaps not all there are."""
+
+    task_ids: set[str]
+    is_all: bool
 
 
 class Ending(Struct, frozen=True):
@@ -122,9 +122,20 @@ async def tallies(db: Database, tasks: Sequence[TaskOfRun]) -> list[Tally]:
     ]
 
 
-async def is_unfinished(db: Database, crowd: Crowd) -> bool:
+async def some_unfinished(db: Database, run_ids: Sequence[int], of_each_state: int) -> dict[int, Unfinished]:
+    """Name a few unfinished tasks of each run."""
+    found = {run_id: Unfinished(set(), True) for run_id in run_ids}
+    rows = await db.rows("some_unfinished", run_ids, of_each_state)
+    for (run_id, _), of_one_state in groupby(rows, key=lambda row: (row["dag_run_id"], row["state"])):
+        names = [row["task_id"] for row in of_one_state]
+        found[run_id].task_ids.update(names)
+        found[run_id].is_all = found[run_id].is_all and len(names) < of_each_state
+    return found
+
+
+async def is_unfinished(db: Database, run_id: int, task_ids: Sequence[str]) -> bool:
     """Tell whether one of many tasks is unfinished."""
-    return bool(await db.rows("is_unfinished", crowd.dag_run_id, crowd.upstream))
+    return bool(await db.rows("is_unfinished", run_id, task_ids))
 
 
 async def skip_lists(db: Database, tasks: Sequence[TaskOfRun], key: str) -> dict[tuple[int, str], str]:

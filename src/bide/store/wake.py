@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 ALIVE_EVERY_SEC = 5.0
 """A connection that is silent this long is asked whether it is there, and has as long again to answer."""
 RECONNECT_PAUSE_SEC = 0.5
-GATHER_SEC = 0.005
+GATHER_SEC = 0.01
 """After a hint the next one waits this long: whoever hints all the time costs the server one small commit each time."""
 
 

@@ -15,8 +15,8 @@ from bide.worker.warm import WarmProcess
 Find = Callable[[], WarmProcess]
 """Gives the process for a leg when there is a slot: one that was there before may have ended by then."""
 
-AHEAD_SEC = 0.03
-"""So much work is kept at hand: a few commits take as long."""
+AHEAD_SEC = 0.1
+"""So much work is kept at hand: several are then started with one commit, and the next ones are there in time."""
 MOST_PER_SLOT = 8
 WAITS_SEC = 0.5
 WEIGHT = 0.2

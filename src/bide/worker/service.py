@@ -44,7 +44,7 @@ COMMIT_EVERY_SEC = 1.0
 CALL_EVERY_SEC = 1.0
 CALL_AT_MOST_EVERY_SEC = 0.1
 CLAIM_AT_MOST_EVERY_SEC = 0.002
-COMMIT_AT_MOST_EVERY_SEC = 0.005
+COMMIT_AT_MOST_EVERY_SEC = 0.015
 """Under load: what comes in meanwhile shares a transaction."""
 MOST_UNSAID_PER_SLOT = 4
 
@@ -203,9 +203,11 @@ class Worker:
             self._bells.ring(Channel.SCHEDULER)
 
     async def tidy(self) -> None:
-        """End processes that nobody needs."""
+        """End processes that nobody needs, and have one ready for the next file."""
         given = self._given
         self._stable.tidy(given.load_sec, given.unused_sec, given.most_unused, given.grace_sec)
+        if given.most_unused and not self._draining:
+            self._stable.keep_spare()
 
     async def drain(self, hurry: asyncio.Event) -> None:
         """Let legs end for a while, hand the others over, and end all processes."""

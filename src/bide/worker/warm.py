@@ -1,4 +1,8 @@
-"""The worker's view of one warm process: it holds one version of one DAG file and forks the children of its legs."""
+"""The worker's view of one warm process: it holds one version of one DAG file and forks the children of its legs.
+
+Starting Python and importing what every file needs takes far longer than most files do, and does not depend on the
+file. So a process may be started before it is known which file it shall hold.
+"""
 
 import asyncio
 import logging
@@ -39,9 +43,9 @@ class Manner:
 
 
 class WarmProcess:
-    """A process for one version. Legs that come before it is ready wait here."""
+    """A process for one version, once it was told which. Legs that come before it is ready wait here."""
 
-    def __init__(self, version: Version, manner: Manner, desk: Desk) -> None:
+    def __init__(self, manner: Manner, desk: Desk) -> None:
         self.began_at = self.used_at = time.monotonic()
         self.is_ready = False
         self.is_over = False
@@ -63,8 +67,6 @@ class WarmProcess:
         os.set_blocking(self._output, False)
         asyncio.get_running_loop().add_reader(self._output, self._read_output)
         self._channel = Channel(sock, FromWarm, self._heard, self._closed)
-        path = str(manner.root / version.fileloc)
-        self._channel.send(LoadFile(path, str(manner.root), version.source))
         self._end: asyncio.Task[None] | None = None
 
     @property
@@ -80,6 +82,12 @@ class WarmProcess:
     def is_used(self) -> bool:
         """Whether any leg needs it."""
         return bool(self.waiting) or len(self.children) > len(self.idle)
+
+    def load(self, version: Version) -> None:
+        """Import this version of a DAG file; only once."""
+        self.began_at = self.used_at = time.monotonic()
+        root = self._manner.root
+        self._channel.send(LoadFile(str(root / version.fileloc), str(root), version.source))
 
     def run(self, leg: Work) -> None:
         """Run a leg in one of its children."""
