@@ -4,7 +4,7 @@ from bide.authoring import macros
 from bide.authoring.arguments import OperatorArguments, TaskArguments
 from bide.authoring.asset import Asset
 from bide.authoring.branching import BaseBranchOperator, follow
-from bide.authoring.calling import call_with_context
+from bide.authoring.calling import call_with_context, seen_from, takes
 from bide.authoring.clock import rest, utcnow
 from bide.authoring.connection import BaseHook, Connection
 from bide.authoring.context import Context, get_current_context
@@ -104,6 +104,8 @@ __all__ = [
     "near",
     "rest",
     "run_state",
+    "seen_from",
+    "takes",
     "task_group",
     "task_ids",
     "utcnow",
