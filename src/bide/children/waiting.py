@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import Any, NoReturn, Protocol
 
 from bide.authoring.trigger import BaseTrigger
+from bide.children.driving import must_be_events
 from bide.children.making import complain, made_of, over_of, said_of
 from bide.children.steps import Account, Measured
 from bide.model.questions import Ask
@@ -143,10 +144,9 @@ class Drive(Measured):
 
     def _first_event(self) -> Any:
         events = self._running.trigger.run()
-        if hasattr(events, "__anext__"):
-            self._running.events = events
-            return events.__anext__()
-        return events
+        must_be_events(self._running.trigger, events)
+        self._running.events = events
+        return events.__anext__()
 
     def _on_kill(self) -> Any:
         self._running.phase = Phase.KILLING
