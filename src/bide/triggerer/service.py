@@ -66,7 +66,7 @@ class Triggerer:
         self._logs = TriggerLogs(db, place.settings.worker.log_limit_kb)
         self._usage = Usage(db)
         secrets = (place.url, place.settings.database.url, *known)
-        manner = Manner(place.settings.core.dags_dir, environment(environ, secrets), code)
+        manner = Manner(place.settings.core.dags_dir, environment(environ, secrets, place.settings.operators), code)
         self._holdings = Holdings(
             db,
             sealer,
