@@ -85,7 +85,8 @@ async def test_a_task_finds_no_secret_of_the_engine(stage: Stage, tmp_path: Path
     assert b"this stands in the memory of the task" in seen["own.memory"]
     assert b"this stands in the memory of the task" in seen["warm.memory"]
     assert json.loads(seen["own.variables"])["AWS_REGION"] == "somewhere"
-    assert not any(name.startswith(("BIDE", "PG")) for name in json.loads(seen["own.variables"]))
+    told = [name for name in json.loads(seen["own.variables"]) if name.startswith(("BIDE", "PG"))]
+    assert told == ["BIDE_OPERATORS__DEFAULT_DEFERRABLE"]
     assert seen["worker.environ"] == seen["worker.memory"] == b"Permission denied"
     found = json.loads(str(await stage.xcom("spy")))
     kinds = sorted(link.partition(":")[0] for link in found["links"])
