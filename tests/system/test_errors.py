@@ -1,7 +1,6 @@
 """Commits that report an error, answers that are lost, errors that nobody expects: nothing is lost or done twice."""
 
-from tests.process.eventually import eventually
-from tests.system.site import PATIENCE_SEC, Site
+from tests.system.site import Site, patiently
 from tests.system.verdict import check_all
 
 POINTS = {
@@ -53,6 +52,6 @@ async def test_whatever_is_lost_or_raised_beside_a_commit_nothing_is_lost_or_don
         await here.launch("waiting", f"waiting {number}")
     await here.all_end()
     assert await here.run_states() == {"success": 2 * RUNS}
-    await eventually(lambda: all(services[kind].said("is met.") == len(POINTS[kind]) for kind in POINTS), PATIENCE_SEC)
+    await patiently(lambda: all(services[kind].said("is met.") == len(POINTS[kind]) for kind in POINTS))
     assert all(service.is_alive for service in services.values())
     await check_all(here.hand, here.notes())

@@ -11,7 +11,7 @@ from bide.process.program import AT_ONCE_WITHIN_SEC
 from tests.process.conftest import copy_folder
 from tests.process.eventually import eventually
 from tests.system.power import Power, power
-from tests.system.site import PATIENCE_SEC, QUEUES, Site, site
+from tests.system.site import QUEUES, Site, patiently, site
 from tests.system.verdict import check_all
 
 RUNS = 4
@@ -65,7 +65,7 @@ async def test_after_an_outage_of_more_than_a_lease_whoever_comes_back_first_giv
         since = "select latest_heartbeat > pg_postmaster_start_time() from job where id = $1"
         return bool(await here.hand.fetchval(since, await here.job(scheduler)))
 
-    await eventually(is_back, PATIENCE_SEC)
+    await patiently(is_back)
     await passes(1.2)
     worker.send(signal.SIGCONT)
     (here.folder / "go").touch()
@@ -91,7 +91,7 @@ async def test_who_is_told_twice_to_end_while_the_server_is_away_ends_soon_and_l
         await passes(0.3)
     for service in services:
         assert await service.ended(AT_ONCE_WITHIN_SEC + BUSY_MACHINE_SEC) == 0, service.log.read_text()
-    await eventually(lambda: not here.left_over())
+    await patiently(lambda: not here.left_over())
     # A leg of which nobody could say a word is not lost.
     switch.on()
     await here.reconnect()
@@ -105,7 +105,7 @@ async def test_who_is_told_twice_to_end_while_the_server_is_away_ends_soon_and_l
 async def more_notes(here: Site, number: int) -> None:
     """Wait until tasks have written so much more."""
     wanted = len(here.notes()) + number
-    await eventually(lambda: len(here.notes()) >= wanted, PATIENCE_SEC)
+    await patiently(lambda: len(here.notes()) >= wanted)
 
 
 async def passes(seconds: float) -> None:
