@@ -24,11 +24,12 @@ from typing import Any, NoReturn
 from bide import kernel
 from bide.children import child
 from bide.children.channel import Channel
+from bide.children.port import FilePort
 from bide.children.reading import Reading
 from bide.children.warm import Warm, prepare_output
 from bide.errors import BideError
 from bide.model.framing import FrameError
-from bide.model.messages import EXIT_CUT_OFF, Broken, Fork, Parsed, ParseFile, ToWarm
+from bide.model.messages import EXIT_CUT_OFF, Broken, Fork, Parsed, ParseFile, ToParser, ToWarm
 from bide.model.plan import DagPlan
 
 MOST_DAGS = 10_000
@@ -49,7 +50,7 @@ class Parser(Warm):
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             # Whoever stops a file that takes too long asks first where it is.
             faulthandler.register(signal.SIGTERM, all_threads=True, chain=False)
-            answer(Channel(sock, ParseFile), self._code)
+            answer(Channel(sock, ToParser), self._code)
             os._exit(0)
         except BaseException:
             with contextlib.suppress(BaseException):
@@ -62,7 +63,8 @@ def answer(channel: Channel, code: Any) -> None:
     order, me = channel.receive(), os.getpid()
     if order is None:
         return
-    parsed = parse(order, code)
+    with code.answering(FilePort(channel)):
+        parsed = parse(order, code)
     if os.getpid() != me:
         # The file has forked, and its copy of the process came all the way back here.
         os._exit(0)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from bide.dagprocessor.finding import Found, Stamp
+from bide.model.questions import ReadByFile
 
 OTHERS_PAUSE_SEC = 0.5
 """A file is parsed for the sake of others, which it reads, not more often than this: it may well write them itself."""
@@ -20,6 +21,8 @@ class File:
     path: str
     parsed: Stamp | None = None
     others: Mapping[str, Stamp | None] = field(default_factory=dict)
+    # What it has read of variables and connections, each with the digest of the answer.
+    asked: Mapping[ReadByFile, str] = field(default_factory=dict)
     settled: bool = True
     began_at: float = -OTHERS_PAUSE_SEC
     seconds: float = 0.0
@@ -65,6 +68,10 @@ class Book:
         """The database does not know these files any more."""
         for path in paths:
             self._seconds.pop(path, None)
+
+    def asking(self) -> list[File]:
+        """List those that read variables or connections."""
+        return [file for file in self._files.values() if file.asked]
 
     def others(self) -> set[str]:
         """Name what DAG files read beside themselves."""

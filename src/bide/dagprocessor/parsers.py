@@ -21,6 +21,9 @@ from msgspec.structs import replace
 
 from bide.channel import Channel
 from bide.dagprocessor.tail import Tail
+from bide.dagprocessor.talk import Talk
+from bide.hosting.answers import Answers
+from bide.hosting.file_reader import FileReader
 from bide.model.messages import (
     EXIT_CUT_OFF,
     Broken,
@@ -33,6 +36,8 @@ from bide.model.messages import (
     ParseFile,
     Stop,
 )
+from bide.model.questions import ReadByFile
+from bide.process.masking import Masker
 from bide.process.spawn import DEFAULT_CODE, spawn
 
 log = logging.getLogger(__name__)
@@ -63,8 +68,6 @@ class _Parsing:
 
     begun: asyncio.Future[float]
     gone: asyncio.Future[Gone]
-    parsed: Parsed | None = None
-    refused: str = ""
     pid: int | None = None
 
 
@@ -72,10 +75,17 @@ class Parsers:
     """The process that parses and its children. `environ` is what they may see of the environment."""
 
     def __init__(
-        self, root: Path, environ: Mapping[str, str], timeout_sec: float, memory_mb: int, code: str = DEFAULT_CODE
+        self,
+        root: Path,
+        environ: Mapping[str, str],
+        answers: Answers,
+        timeout_sec: float,
+        memory_mb: int,
+        code: str = DEFAULT_CODE,
     ) -> None:
         """`code` names the module that turns a file into DAGs and plans."""
         self._root = str(root)
+        self._answers = answers
         self._environ = environ
         self._timeout_sec = timeout_sec
         self._memory_mb = memory_mb
@@ -86,8 +96,11 @@ class Parsers:
         self._number = 0
         self._going_on: dict[int, _Parsing] = {}
 
-    async def parse(self, path: str) -> tuple[Parsed, float]:
-        """Have a file parsed, and tell how many seconds that took. Whatever it does, there is an answer in time."""
+    async def parse(self, path: str) -> tuple[Parsed, float, Mapping[ReadByFile, str]]:
+        """Have a file parsed. Whatever it does, there is an answer in time.
+
+        Tells how many seconds that took, and what the file has asked for, each with the digest of the answer.
+        """
         channel = await self._ready()
         self._number += 1
         number = self._number
@@ -98,20 +111,15 @@ class Parsers:
         with theirs:
             channel.send(Fork(number, memory_mb=self._memory_mb), [theirs.fileno(), tail.writes])
         tail.close_other_end()
-
-        def heard(parsed: Parsed) -> None:
-            parsing.parsed = parsed
-
-        def closed(why: str) -> None:
-            parsing.refused = why
-
-        talk = Channel(ours, Parsed, heard, closed)
+        reader = FileReader(path, self._answers)
+        talk = Talk(ours, reader)
         try:
-            talk.send(ParseFile(os.path.join(self._root, path), self._root))
+            talk.channel.send(ParseFile(os.path.join(self._root, path), self._root))
             gone = await self._end_of(number, parsing)
-            talk.drain()
+            talk.channel.drain()
             seconds = time.monotonic() - parsing.begun.result() if parsing.begun.done() else 0.0
-            return _outcome(parsing, gone, tail.text(), self._timeout_sec), seconds
+            parsed = _outcome(talk, gone, tail.text(), self._timeout_sec)
+            return _masked(parsed, reader.masker), seconds, reader.digests
         finally:
             if parsing.gone.done():
                 # What went wrong was told by other ways.
@@ -212,17 +220,23 @@ def _lower(pid: int) -> None:
         os.setpriority(os.PRIO_PGRP, pid, LOWER_PRIORITY)
 
 
-def _outcome(parsing: _Parsing, gone: Gone | None, printed: str, timeout_sec: float) -> Parsed:
-    parsed = parsing.parsed
+def _masked(parsed: Parsed, mask: Masker) -> Parsed:
+    """Keep out of what people are told what was read as a secret."""
+    broken = parsed.broken
+    return replace(parsed, broken=broken and Broken(mask(broken.error), mask(broken.traceback)))
+
+
+def _outcome(talk: Talk, gone: Gone | None, printed: str, timeout_sec: float) -> Parsed:
+    parsed = talk.parsed
     if parsed is None:
-        return Parsed(broken=Broken(_why_no_answer(parsing, gone, timeout_sec), printed))
+        return Parsed(broken=Broken(_why_no_answer(talk, gone, timeout_sec), printed))
     if parsed.broken is None or not printed.strip():
         return parsed
     told = parsed.broken
     return replace(parsed, broken=replace(told, traceback=f"{told.traceback}\nIt has printed:\n{printed}".strip()))
 
 
-def _why_no_answer(parsing: _Parsing, gone: Gone | None, timeout_sec: float) -> str:
+def _why_no_answer(talk: Talk, gone: Gone | None, timeout_sec: float) -> str:
     if gone is None:
         return (
             f"The file takes longer than {timeout_sec:g} s, the most that dag_processor.file_timeout_sec allows. "
@@ -230,8 +244,8 @@ def _why_no_answer(parsing: _Parsing, gone: Gone | None, timeout_sec: float) -> 
         )
     if gone.why:
         return f"The file could not be parsed: {gone.why}."
-    if parsing.refused:
-        return f"What is told of the file is not what a DAG is made of: {parsing.refused}"
+    if talk.refused:
+        return f"What is told of the file is not what a DAG is made of: {talk.refused}"
     if gone.status == EXIT_CUT_OFF:
         return "The file has closed descriptors that are not its own while it was imported; take that out."
     if gone.status < 0:
