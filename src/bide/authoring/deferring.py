@@ -102,7 +102,7 @@ def wait_for(
 def stands_in_dag_files(trigger: BaseTrigger) -> bool:
     """Tell whether the class comes from the folder of DAG files: then it is run in the state that this task runs in."""
     module = sys.modules.get(type(trigger).__module__)
-    return is_below_a_root(getattr(module, "__file__", None))
+    return is_below_a_root(getattr(module, "__file__", None)) or trigger.needs_dag_files()
 
 
 def _serialized(trigger: BaseTrigger) -> tuple[str, dict[str, Any]]:

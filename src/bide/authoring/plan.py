@@ -114,7 +114,7 @@ def _task_plan(task: Node) -> TaskPlan:
         max_active_tis_per_dagrun=checked["max_active_tis_per_dagrun"],
         execution_timeout=checked["execution_timeout"],
         sensor_timeout=_sensor_timeout(task) if sensor else None,
-        soft_fail=sensor and bool(_argument(task, "soft_fail")),
+        soft_fail=sensor and bool(_argument(task, "soft_fail") or _argument(task, "never_fail")),
         deferrable=bool(_argument(task, "deferrable")),
         mapped=task.expansion.plan if isinstance(task, MappedOperator) else None,
         start_from_trigger=start,

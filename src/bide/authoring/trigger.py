@@ -130,6 +130,10 @@ class BaseTrigger:
         """Say when the wait is over, if that is known beforehand; then nothing of this class is ever run."""
         return None
 
+    def needs_dag_files(self) -> bool:
+        """Tell whether it needs code from the folder of DAG files beside its own class."""
+        return False
+
     @property
     def log(self) -> logging.Logger:
         """Where the trigger writes; it lands in the log of its task."""

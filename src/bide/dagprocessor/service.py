@@ -61,7 +61,7 @@ class DagProcessor:
         self._answers = Answers(place.db, place.bells, Sealer(known), os.environ, patience)
         self._parsers = Parsers(
             self._root,
-            environment(os.environ, [place.url, *known]),
+            environment(os.environ, [place.url, *known], settings.operators),
             self._answers,
             self._mine.file_timeout_sec,
             self._mine.file_memory_mb,
