@@ -6,8 +6,8 @@ codec has written in a child; a service passes them on unread.
 
 Four conversations:
 
-* the DAG processor sends `Fork` for each file to a process that is ready to parse, `ParseFile` to the child, and gets
-  `Parsed` from it, unless it hears first that the child is `Gone`;
+* the DAG processor sends `Fork` to a process that is ready to parse, `ParseFiles` to the child, and gets `Parsed` from
+  it for one file after the other, unless it hears first that the child is `Gone`;
 * a worker sends `LoadFile` to a warm process and gets `Loaded` or `NotLoaded`, then `Fork` for each child that it
   wants, with the child's ends of a socket and a log pipe attached; it hears `Forked`, and `Gone` when the child has
   ended, by itself or after `Stop` or `Kill`;
@@ -29,10 +29,13 @@ from bide.model.questions import Ask
 # Parsing a file. --------------------------------------------------------------------------------------------
 
 
-class ParseFile(Struct, frozen=True, tag=True):
-    """Run a DAG file and tell what is in it. `root` is the folder that its imports start from."""
+class ParseFiles(Struct, frozen=True, tag=True):
+    """Run DAG files, one after the other, and tell what is in each. `root` is the folder that their imports start from.
 
-    path: str
+    After a file that cannot be used as it is, or that has changed its process, the rest is left for another child.
+    """
+
+    paths: tuple[str, ...]
     root: str
 
 
