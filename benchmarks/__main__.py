@@ -9,7 +9,23 @@ from pathlib import Path
 import asyncpg
 from rich.console import Console
 
-from benchmarks import commit, crowd, cycles, first, flow, growth, launch, legs, parallel, parsing, timers, verbs
+from benchmarks import (
+    commit,
+    crowd,
+    cycles,
+    events,
+    first,
+    flow,
+    growth,
+    launch,
+    legs,
+    moments,
+    parallel,
+    parsing,
+    resting,
+    timers,
+    verbs,
+)
 from benchmarks.report import OUT, Report, machine
 from bide import embedded
 
@@ -20,11 +36,14 @@ BENCHMARKS = {
     "launch": launch,
     "crowd": crowd,
     "cycles": cycles,
+    "events": events,
     "first": first,
     "flow": flow,
     "growth": growth,
     "legs": legs,
+    "moments": moments,
     "parsing": parsing,
+    "resting": resting,
     "timers": timers,
 }
 FULL, QUICK = 1.0, 0.05

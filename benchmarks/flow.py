@@ -55,6 +55,7 @@ with DAG("{dag_id}", schedule=None, max_active_tasks=100_000, max_active_runs=10
 class Town:
     """Services at work, and ways to speak to them."""
 
+    url: str
     db: Database
     connection: "asyncpg.Connection[asyncpg.Record]"
     hints: Hints
@@ -67,11 +68,16 @@ class Town:
     async def run(self, dag_id: str) -> tuple[float, str]:
         """Launch a run, wait for its end; return how many seconds that took, and the run's name."""
         began = perf_counter()
-        launched = await launching.launch(self.db, WHO, dag_id)
+        number, run_id = await self.launch(dag_id)
+        await until(self.connection, "select state = 'success' from dag_run where id = $1", True, number)
+        return perf_counter() - began, run_id
+
+    async def launch(self, dag_id: str, conf: str | None = None) -> tuple[int, str]:
+        """Launch a run; return its number and its name."""
+        launched = await launching.launch(self.db, WHO, dag_id, conf=conf)
         assert launched is not None
         self.hints.hint(Channel.SCHEDULER)
-        await until(self.connection, "select state = 'success' from dag_run where id = $1", True, launched.id)
-        return perf_counter() - began, launched.run_id
+        return launched.id, launched.run_id
 
     async def first_code(self, dag_id: str) -> float:
         """Launch a run and return the milliseconds until the code of its task was running."""
@@ -97,7 +103,7 @@ async def town(server_url: str, files: dict[str, tuple[int, str]], **settings: o
             opened(url, 2) as db,
             bare_connection(url) as connection,
         ):
-            found = Town(db, connection, Hints(db))
+            found = Town(url, db, connection, Hints(db))
             await found.parsed(list(files))
             yield found
 

@@ -18,6 +18,7 @@ from benchmarks.report import Report, share
 from bide.model.instances import new_tasks
 from bide.model.plan import DagPlan, TaskPlan, encode_plan
 from bide.scheduler.rounds import Rounds
+from bide.sealing import Sealer, generate_key
 from bide.store import legs, runs, views
 from bide.store.database import Database
 from bide.store.rows import Leg
@@ -27,6 +28,7 @@ TITLE = "P16: milliseconds of scheduler for each task, and how they grow"
 AT_ONCE = 64
 """Legs that the played worker ends between two rounds."""
 BATCH_SIZE = 500  # as scheduler.batch_size has it
+SEALER = Sealer([generate_key()])
 MOST_GROWTH = 1.5
 ROUNDS = 3
 # What `ready` and `enqueue` change for each task, in bare SQL.
@@ -135,7 +137,8 @@ async def costs(server_url: str, shape: Shape, number: int, tasks: int, rounds: 
             new = [NewRun(f"run {nth} {one}") for one in range(size)]
             await runs.launch(db, WHO, plan.dag_id, version, "manual", None, new, new_tasks(plan))
             watched = Watched(db)
-            seconds = await played(Rounds(watched, lambda channel: None, WHO, PATIENCE, BATCH_SIZE), db, worker, shape)
+            rounds_of_its_own = Rounds(watched, lambda channel: None, SEALER, WHO, PATIENCE, BATCH_SIZE)
+            seconds = await played(rounds_of_its_own, db, worker, shape)
             found.append(Cost(1000 * seconds / (size * tasks), 0.0, sum(watched.asked.values()) / (size * tasks)))
         middle = found[1:][(len(found) - 1) // 2]
         middle.floor_ms = await floor(connection, db, plan, version, shape.at_once)

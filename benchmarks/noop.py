@@ -5,19 +5,30 @@ The same module tells the children what a file and a leg are, as `bide.children.
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from bide.children.port import SocketPort
+from bide.children.port import FilePort, SocketPort
 from bide.model.messages import RunLeg
 from bide.model.outcome import Outcome, Succeeded
 from bide.process import program
 from bide.settings import Settings, declared
 from bide.store.wake import Channel
 from bide.worker.service import Worker
+
+_ports: list[FilePort] = []
+
+
+@contextmanager
+def answering(port: FilePort) -> Iterator[None]:
+    """Let this port answer what a file asks while it is imported."""
+    _ports.append(port)
+    yield
+    _ports.pop()
 
 
 def rehearse() -> None:

@@ -17,6 +17,7 @@ import asyncpg
 from bide.children.warm import children_of
 
 PROGRAM = (sys.executable, "-c", "from bide.cli.main import main; main()")
+SOURCES = str(Path(__file__).parents[1])
 UP = "Bide is up"
 LEAVES_WITHIN_SEC = 60.0
 WITHIN_SEC = 600.0
@@ -36,11 +37,20 @@ async def empty_database(server_url: str) -> AsyncIterator[str]:
         await admin.close()
 
 
+async def run_command(url: str, *words: str) -> None:
+    """Run a command on a database to its end."""
+    environ = os.environ | {"BIDE_DATABASE__URL": url}
+    process = await asyncio.create_subprocess_exec(*PROGRAM, *words, env=environ, stdout=asyncio.subprocess.DEVNULL)
+    assert await process.wait() == 0, f"bide {' '.join(words)} has failed"
+
+
 @asynccontextmanager
 async def up(folder: Path, url: str = "", **settings: object) -> AsyncIterator[Process]:
     """Run `bide up` in a folder, until it says that it is up; settings are given as `worker__slots=4`."""
     given = {f"BIDE_{name}".upper(): str(value) for name, value in settings.items()}
     given |= {"BIDE_DATABASE__URL": url} if url else {}
+    # What tasks and triggers of benchmarks are made of.
+    given |= {"PYTHONPATH": SOURCES}
     process = await asyncio.create_subprocess_exec(
         *PROGRAM, "up", cwd=folder, env=os.environ | given, stderr=PIPE, start_new_session=True
     )

@@ -15,7 +15,7 @@ import asyncpg
 
 from benchmarks.bed import KWARGS, bare_connection
 from benchmarks.report import Report, share
-from benchmarks.system import PROGRAM, cpu_sec, empty_database, until
+from benchmarks.system import PROGRAM, cpu_sec, empty_database, run_command, until
 from bide.model.plan import DagPlan, TaskPlan, encode_plan
 
 TITLE = "P12: timers, 1000 due each second: how late they are, beside none and a million others that wait"
@@ -56,7 +56,7 @@ async def measure(server_url: str, report: Report) -> None:
     for full in report.each(CROWDS):
         crowd = share(full, report.scale, of=IN_A_RUN) if full else 0
         async with empty_database(server_url) as url, bare_connection(url) as connection:
-            await bide(url, "db", "migrate")
+            await run_command(url, "db", "migrate")
             version = await stored(connection)
             report.progress(f"{crowd:,} timers are being made")
             await gather(connection, crowd)
@@ -108,13 +108,6 @@ async def look_ms(connection: "asyncpg.Connection[asyncpg.Record]") -> float:
     for _ in range(LOOKS):
         await look.fetch()
     return 1000 * (perf_counter() - began) / LOOKS
-
-
-async def bide(url: str, *words: str) -> None:
-    """Run a command to its end."""
-    environ = os.environ | {"BIDE_DATABASE__URL": url}
-    process = await asyncio.create_subprocess_exec(*PROGRAM, *words, env=environ, stdout=asyncio.subprocess.DEVNULL)
-    assert await process.wait() == 0, f"bide {' '.join(words)} has failed"
 
 
 @asynccontextmanager

@@ -155,6 +155,7 @@ class TaskDecorators:
         max_wait: timedelta | float | None = ...,
         silent_fail: bool = ...,
         never_fail: bool = ...,
+        deferrable: bool = ...,
         **given: Unpack[TaskArguments],
     ) -> Decorator: ...
     def sensor(self, *function: Any, **given: Any) -> Any:

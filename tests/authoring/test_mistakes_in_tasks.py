@@ -223,8 +223,9 @@ TASK = [
             Variable.get("x")
         """,
         2,
-        "Variables, connections and XComs are known only while a task or a trigger runs, not while a file is "
-        "read. Ask for them within a task, or in a template such as {{ var.value.name }}.",
+        "There is nobody here who could be asked: no task and no trigger runs, and no service of Bide reads this file. "
+        "Try it out with `bide dags test`, or set variables and connections in the environment: BIDE_VAR_NAME, "
+        "BIDE_CONN_ID.",
     ),
     (
         """

@@ -12,7 +12,7 @@ from tests.simulation.ledger import Violation
 from tests.system.site import Service, Site
 
 # How many of each kind there are.
-FLEET: Mapping[str, int] = MappingProxyType({"scheduler": 2, "worker": 2, "dag-processor": 1})
+FLEET: Mapping[str, int] = MappingProxyType({"scheduler": 2, "worker": 2, "triggerer": 3, "dag-processor": 1})
 LEASE_SEC = 2.1
 HEARTBEAT_SEC = LEASE_SEC / 2.1
 SETTINGS: Mapping[str, Any] = MappingProxyType(
@@ -20,6 +20,7 @@ SETTINGS: Mapping[str, Any] = MappingProxyType(
         "scheduler__job_heartbeat_sec": HEARTBEAT_SEC,
         "worker__job_heartbeat_sec": HEARTBEAT_SEC,
         "dag_processor__job_heartbeat_sec": HEARTBEAT_SEC,
+        "triggerer__job_heartbeat_sec": HEARTBEAT_SEC,
     }
 )
 LOOK_EVERY_SEC = 0.1

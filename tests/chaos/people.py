@@ -14,7 +14,7 @@ from bide.store import people
 from tests.system.site import Site
 
 # The DAGs that are launched, and how often in comparison.
-LOAD: Mapping[str, int] = MappingProxyType({"errand": 1})
+LOAD: Mapping[str, int] = MappingProxyType({"errand": 1, "waiting": 2})
 MOST_RUNNING = 8
 PAUSE_SEC = (0.05, 0.2)
 PATIENCE = timedelta(seconds=5)

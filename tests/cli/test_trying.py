@@ -95,6 +95,21 @@ def test_what_cannot_be_tried_out_is_refused_in_a_sentence(author: Person, tmp_p
     assert "ImportError" in author.say("dags", "test", "dags/broken.py").err
 
 
+def test_a_file_that_reads_variables_at_its_top_is_tried_out_with_those_that_are_given(
+    author: Person, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dags" / "top.py").write_text(
+        "from bide import DAG, Variable\nfrom bide.operators.bash import BashOperator\n"
+        "with DAG(Variable.get('name'), schedule=None):\n"
+        "    BashOperator(task_id=Variable.get('task', default='t'), bash_command='true')\n"
+    )
+    (tmp_path / "given").write_text("name=from_file")
+    assert author.say("dags", "test", "from_file", "--variables", "given").lines[-2] == "t: success"
+    assert "There is no variable 'name'" in author.say("dags", "test", "dags/top.py").err
+    monkeypatch.setenv("BIDE_VAR_NAME", "from_environment")
+    assert author.say("dags", "test", "dags/top.py").lines[-1].startswith("from_environment ")
+
+
 def test_other_commands_load_nothing_of_what_dag_files_are_written_with() -> None:
     said = (
         "import sys, bide.cli.dags, bide.cli.tasks; print(*(name for name in sys.modules if name.startswith('bide.')))"

@@ -11,7 +11,7 @@ from bide.settings.declared import Core
 
 if __name__ == "__main__":
     run(
-        Settings(core=Core(dags_dir=Path(sys.argv[1]))),
+        Settings(core=Core(dags_dir=Path(sys.argv[1]), data_dir=Path(sys.argv[1]).parent)),
         os.environ["BIDE_DATABASE_URL"],
         [],
         lambda place: [DagProcessor(place, "tests.dagprocessor.loader")],

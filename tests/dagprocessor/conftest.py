@@ -108,7 +108,10 @@ def at_work(bed: Bed, database: str) -> Any:
 
     @asynccontextmanager
     async def working(**given: Any) -> AsyncIterator[DagProcessor]:
-        settings = Settings(core=Core(dags_dir=bed.folder), dag_processor=Given(**{"parsing_processes": 2} | given))
+        settings = Settings(
+            core=Core(dags_dir=bed.folder, data_dir=bed.folder.parent),
+            dag_processor=Given(**{"parsing_processes": 2} | given),
+        )
         async with ground(settings, database, []) as place:
             processor, stop = DagProcessor(place, LOADER), Stop()
             serving = asyncio.create_task(serve(place, [processor], stop))

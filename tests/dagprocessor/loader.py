@@ -4,11 +4,13 @@ It is named to the parsing children in the place of `bide.children.code`.
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bide.children.port import FilePort
 from bide.model.messages import RunLeg
 from bide.model.outcome import Outcome, Skipped
 from bide.model.plan import DagPlan, TaskPlan
@@ -41,6 +43,17 @@ def dag(dag_id: str, tasks: Iterable[str] | dict[str, tuple[str, ...]] = ("one",
     return _found[-1]
 
 
+_ports: list[FilePort] = []
+
+
+@contextmanager
+def answering(port: FilePort) -> Iterator[None]:
+    """Let this port answer what a file asks while it is imported."""
+    _ports.append(port)
+    yield
+    _ports.pop()
+
+
 def prepare() -> None:
     """Everything is imported already."""
 
@@ -50,7 +63,7 @@ def collect(path: str, root: str, source: str) -> Collected:
     _found.clear()
     if root not in sys.path:
         sys.path.insert(0, root)
-    exec(compile(source, path, "exec"), {"__name__": "dag_file", "__file__": path})
+    exec(compile(source, path, "exec"), {"__name__": "dag_file", "__file__": path, "port": _ports[-1]})
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     return Collected(
         {found.dag_id: found for found in _found},

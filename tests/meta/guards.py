@@ -177,7 +177,7 @@ def inner_imports(path: str, source: str, public: Iterable[str]) -> Iterator[str
         for module in modules:
             if module.split(".")[0] != "bide" or module in ("bide.exceptions", "bide.authoring"):
                 continue
-            if not module.startswith(("bide.operators.", "bide.sensors.")):
+            if not module.startswith(("bide.operators.", "bide.sensors.", "bide.triggers.")):
                 yield f"{path} imports {module}"
         if isinstance(node, ast.ImportFrom) and node.module == "bide.authoring":
             yield from (f"{path} imports {alias.name}" for alias in node.names if alias.name not in known)

@@ -6,7 +6,9 @@ from bide import authoring
 from tests.meta import guards
 from tests.meta.tree import files
 
-BATTERIES = files("src/bide/operators", "src/bide/sensors", suffix=".py") | files("src/bide", suffix="taskflow.py")
+BATTERIES = files("src/bide/operators", "src/bide/sensors", "src/bide/triggers", suffix=".py") | files(
+    "src/bide", suffix="taskflow.py"
+)
 
 
 def test_batteries_use_public_names_only() -> None:

@@ -91,6 +91,9 @@ ABOUT_TASKS: Mapping[str, Said] = {
     "fail:in the wait": lambda db, who, on: legs.fail(
         db, who, [legs.FailedLeg(s.task, LEG, "scheduled", None, "lapsed") for s in on]
     ),
+    "skip:in the wait": lambda db, who, on: legs.skip(
+        db, who, [legs.SkippedLeg(s.task, LEG, "lapsed", "scheduled") for s in on]
+    ),
     "reschedule": lambda db, who, on: legs.reschedule(
         db, who, [legs.RescheduledLeg(s.task, LEG, after=MINUTE) for s in on]
     ),

@@ -81,7 +81,7 @@ def _as_known(ledger: Ledger, row: Any) -> Any:
             )
         case Claimed():
             wait = ledger.waits[row.id]
-            return replace(row, claim=wait.claim, queue=wait.queue, created_date=wait.created)
+            return replace(row, claim=wait.claim, on_kill=wait.on_kill)
         case Claim() if row.id in ledger.waits:
             return Claim(row.id, ledger.waits[row.id].claim)
         case Kill():

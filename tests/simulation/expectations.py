@@ -30,13 +30,15 @@ class Expectations:
     def _running(self, legs: Sequence[Any], *_: object) -> list[int]:
         return self._legs(legs, lambda task: task.state is S.RUNNING)
 
-    succeed = skip = reschedule = drain = defer = _running
+    succeed = reschedule = drain = defer = _running
 
     def fail(self, legs: Sequence[Any]) -> list[int]:
         worker_says = [leg for leg in legs if leg.from_state == "running"]
         scheduler_says = [leg for leg in legs if leg.from_state == "scheduled"]
         finished = self._legs(scheduler_says, lambda task: task.state is S.SCHEDULED and task.failing)
         return sorted(self._running(worker_says) + finished)
+
+    skip = fail
 
     def stopped(self, children: Sequence[Any]) -> list[int]:
         tasks = self._ledger.tasks

@@ -1,5 +1,6 @@
 """A simulated scheduler: it looks at one moment and speaks at a later one, and keeps the house."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
@@ -7,11 +8,12 @@ from typing import Any
 
 from bide.model.retry import Retry, after_failure
 from bide.model.states import RunState, TaskState
+from bide.model.wait_over import SENSOR_TIMEOUT
 from bide.scheduler.room import Room
 from bide.store import deferral, views
 from bide.store.deferral import NewWait
 from bide.store.jobs import JobType, Watch
-from bide.store.legs import FailedLeg
+from bide.store.legs import FailedLeg, SkippedLeg
 from bide.store.queueing import Refused
 from bide.store.rows import Leg
 from bide.store.runs import Picture, Unstarted
@@ -34,6 +36,7 @@ class Scheduler(Actor):
         self.room: list[tuple[str, int, tuple[Any, ...]]] = []
         self.queued: dict[int, int] = {}
         self.finishing: dict[int, FailedLeg] = {}
+        self.finishing_softly: dict[int, SkippedLeg] = {}
 
     def actions(self) -> Sequence[tuple[float, Action]]:
         ledger, following = self.world.ledger, self.consequences
@@ -47,7 +50,7 @@ class Scheduler(Actor):
             (3 * bool(self._barred()), self.overlook),
             (SELDOM + bool(runs[RunState.QUEUED]), self.and_maybe(self.look_at_queued_runs, self.hand_out)),
             (SELDOM + 4 * failing, self.and_maybe(self.look_at_failing, self.finish)),
-            (6 * bool(self.finishing), self.finish),
+            (6 * bool(self.finishing or self.finishing_softly), self.finish),
             (SELDOM * bool(self.queued), self.refuse),
             (1 + 2 * ledger.has_dates(), self.mind_dates),
             (1, self.keep_house),
@@ -109,11 +112,11 @@ class Scheduler(Actor):
         found = await views.candidates(self.world.db, room.open_pools, 8 if self.world.chaos else MANY)
         starts = [row for row in found if self._starts_waiting(row)]
         if starts and self.rng.random() < 0.5:
-            admitted = self.some([row for row in starts if room.admit([row])])
-            if admitted:
-                self.room.append(("defer_at_start", turn, await self._waits_at_start(admitted)))
-        elif legs := room.admit([row for row in found if not self._starts_waiting(row)]):
-            self.room.append(("enqueue", turn, self.some(legs, 8)))
+            starting = self.some([row for row in starts if room.admit([row])])
+            if starting:
+                self.room.append(("defer_at_start", turn, await self._waits_at_start(starting)))
+        elif admitted := room.admit([row for row in found if not self._starts_waiting(row)]):
+            self.room.append(("enqueue", turn, self.some([Leg(row.id, row.leg) for row in admitted], 8)))
 
     def _barred(self) -> list[Leg]:
         """Legs that an on_kill stands in the way of."""
@@ -170,7 +173,11 @@ class Scheduler(Actor):
 
     async def look_at_failing(self) -> None:
         for row in await views.failing(self.world.db, MANY):
-            policy = self.world.shape(row.dag_run_id).tasks[row.task_id].retry
+            task = self.world.shape(row.dag_run_id).tasks[row.task_id]
+            if task.soft_fail and json.loads(row.next_kwargs).get("reason") == SENSOR_TIMEOUT:
+                self.finishing_softly[row.id] = SkippedLeg(row.id, row.leg, "its time was up", "scheduled")
+                continue
+            policy = task.retry
             next = after_failure(policy, row.try_number, row.max_tries, seed=row.id)
             rest = next.delay if isinstance(next, Retry) else None
             self.finishing[row.id] = FailedLeg(row.id, row.leg, "scheduled", rest, "its wait failed")
@@ -180,6 +187,10 @@ class Scheduler(Actor):
             chosen = self.some(list(self.finishing))
             legs = tuple(self.finishing[id] for id in chosen)
             self.drop(self.finishing, chosen, await self.world.say("fail", self.who, legs))
+        if self.finishing_softly:
+            chosen = self.some(list(self.finishing_softly))
+            softly = tuple(self.finishing_softly[id] for id in chosen)
+            self.drop(self.finishing_softly, chosen, await self.world.say("skip", self.who, softly))
 
     async def mind_dates(self) -> None:
         for verb, args in (("fire_due", (MANY,)), ("lapse", (self.world.patience(), MANY)), ("wake", (MANY,))):

@@ -106,6 +106,7 @@ SHAPES: Mapping[str, Shape] = {
                 "waits",
                 _task("at_start", start_from_trigger=STARTS_WAITING, pool="patient", retry=ONCE),
                 _task("sensor", sensor_timeout=200 * SEC, retry=ONCE, pool="small"),
+                _task("softly", sensor_timeout=60 * SEC, soft_fail=True),
                 _task("both", "at_start", "sensor", rule=Rule.ONE_SUCCESS, start_from_trigger=STARTS_WAITING),
                 _task(
                     "each",

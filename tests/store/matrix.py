@@ -158,6 +158,10 @@ def _overdue(row: Row) -> bool:
     return row.timeout and row.due and not _due_timer(row)
 
 
+def _may_end(row: Row) -> bool:
+    return row.state == S.RUNNING or row.next_method == FAIL_METHOD
+
+
 NEEDS: Mapping[str, Callable[[Row], bool]] = {
     "ready": _may_start,
     "pass_empty": _may_start,
@@ -166,7 +170,8 @@ NEEDS: Mapping[str, Callable[[Row], bool]] = {
     "stop": _run_is_running,
     "enqueue": lambda row: row.next_method != FAIL_METHOD and not row.kill,
     "defer_at_start": lambda row: row.next_method is None and not row.kill,
-    "fail": lambda row: row.state == S.RUNNING or row.next_method == FAIL_METHOD,
+    "fail": _may_end,
+    "skip": _may_end,
     "stopped": has_child,
     "rescue": lambda row: has_child(row) and not row.owner_alive,
     "fire_due": _due_timer,

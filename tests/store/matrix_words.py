@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 from bide.model.states import TaskState
 from bide.store import by_hand, deferral, legs, people, queueing, runs, views
@@ -70,12 +70,11 @@ def _seen(given: Given) -> list[by_hand.SeenWait]:
 
 
 def _failed(given: Given, rest: timedelta | None) -> list[legs.FailedLeg]:
-    return [
-        legs.FailedLeg(
-            one.id, one.leg + case.offset, "scheduled" if case.row.state == S.SCHEDULED else "running", rest, WHY
-        )
-        for case, one in given
-    ]
+    return [legs.FailedLeg(one.id, one.leg + case.offset, _left(case), rest, WHY) for case, one in given]
+
+
+def _left(case: Case) -> Literal["running", "scheduled"]:
+    return "scheduled" if case.row.state == S.SCHEDULED else "running"
 
 
 FENCED: Mapping[str, Callable[[Database, Given, TaskState | None], Awaitable[Sequence[Any]]]] = {
@@ -88,7 +87,9 @@ FENCED: Mapping[str, Callable[[Database, Given, TaskState | None], Awaitable[Seq
         db, WHO, [queueing.Refused(leg.id, leg.leg, WHY) for leg in _legs(given)]
     ),
     "succeed": lambda db, given, to: legs.succeed(db, WHO, _legs(given)),
-    "skip": lambda db, given, to: legs.skip(db, WHO, [legs.SkippedLeg(leg.id, leg.leg, WHY) for leg in _legs(given)]),
+    "skip": lambda db, given, to: legs.skip(
+        db, WHO, [legs.SkippedLeg(one.id, one.leg + case.offset, WHY, _left(case)) for case, one in given]
+    ),
     "fail": lambda db, given, to: legs.fail(db, WHO, _failed(given, HOUR if to == S.UP_FOR_RETRY else None)),
     "reschedule": lambda db, given, to: legs.reschedule(
         db, WHO, [legs.RescheduledLeg(leg.id, leg.leg, after=HOUR) for leg in _legs(given)]

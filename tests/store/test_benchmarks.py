@@ -13,8 +13,11 @@ from benchmarks.__main__ import BENCHMARKS, run
 HARDLY_ANY = 0.0
 
 
-# Those that start services take too long for a test.
-@pytest.mark.parametrize("name", sorted(BENCHMARKS.keys() - {"first", "flow", "legs", "parsing", "timers"}))
+# They start services, which takes too long for a test.
+SLOW = {"events", "first", "flow", "legs", "moments", "parsing", "resting", "timers"}
+
+
+@pytest.mark.parametrize("name", sorted(BENCHMARKS.keys() - SLOW))
 async def test_a_benchmark_prints_its_table_and_writes_its_file(server_url: str, tmp_path: Path, name: str) -> None:
     printed = io.StringIO()
     await run(server_url, [name], HARDLY_ANY, Console(file=printed, width=200), tmp_path)

@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 
 from tests.conftest import Server, database_url, fresh
+from tests.system.power import power
 from tests.system.site import Site, read_dags, site
 
 
@@ -25,7 +26,21 @@ async def make_template(server: Server, name: str, folder: Path) -> None:
     admin = await asyncpg.connect(server.url)
     await admin.execute(f"create database {name}")
     await admin.close()
-    async with site(database_url(server.url, name), folder) as here:
+    await learn(database_url(server.url, name), folder)
+
+
+@pytest.fixture(scope="session")
+def knowing_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a server that knows the DAGs and is switched off."""
+    folder = tmp_path_factory.mktemp("server")
+    with power(folder / "server") as switch:
+        asyncio.run(learn(switch.on(), folder))
+    return folder / "server"
+
+
+async def learn(url: str, folder: Path) -> None:
+    """Let a database know the DAGs."""
+    async with site(url, folder) as here:
         await read_dags(here)
 
 

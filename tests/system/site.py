@@ -40,6 +40,10 @@ QUICK = {
     "worker.drain_sec": 0.5,
     "worker.slots": 4,
     "dag_processor.job_heartbeat_sec": HEARTBEAT_SEC,
+    "triggerer.job_heartbeat_sec": HEARTBEAT_SEC,
+    "triggerer.poll_sec": 0.1,
+    "triggerer.runners": 2,
+    "triggerer.kill_deadline_sec": 5,
     "logging.level": "DEBUG",
 }
 
@@ -236,7 +240,7 @@ async def read_dags(here: Site) -> None:
 
     async def has_read() -> bool:
         assert processor.is_alive, processor.log.read_text()
-        return bool(await here.hand.fetchval("select count(*) = 3 from dag"))
+        return bool(await here.hand.fetchval("select count(*) = 4 from dag"))
 
     await eventually(has_read, PATIENCE_SEC)
     processor.send(signal.SIGTERM)

@@ -1,6 +1,5 @@
 """PostgreSQL goes away and comes back: no service ends, nothing is lost, and nobody is given up for it."""
 
-import asyncio
 import signal
 import time
 from collections.abc import AsyncIterator
@@ -11,25 +10,11 @@ import pytest
 from tests.process.conftest import copy_folder
 from tests.process.eventually import eventually
 from tests.system.power import Power, power
-from tests.system.site import PATIENCE_SEC, QUEUES, Site, read_dags, site
+from tests.system.site import PATIENCE_SEC, QUEUES, Site, site
 from tests.system.verdict import check_all
 
 RUNS = 4
 LEASE_SEC = 3.15
-
-
-@pytest.fixture(scope="session")
-def knowing_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a server that knows the DAGs and is switched off."""
-    folder = tmp_path_factory.mktemp("server")
-    with power(folder / "server") as switch:
-        asyncio.run(make_template(switch.on(), folder))
-    return folder / "server"
-
-
-async def make_template(url: str, folder: Path) -> None:
-    async with site(url, folder) as here:
-        await read_dags(here)
 
 
 @pytest.fixture

@@ -36,6 +36,8 @@ async def check_notes(hand: Any, notes: Iterable[tuple[str, ...]]) -> None:
     ended: Counter[tuple[str, ...]] = Counter()
     for word, dag_id, run_id, task_id, map_index, _try, _pid in notes:
         place = (dag_id, run_id, task_id, map_index)
+        if word == "wrong":
+            raise Violation("I2", f"{place} went on with the event of another wait")
         (ended if word == "end" else begun)[place] += word in ("begin", "end")
     rows = await hand.fetch(
         "select t.dag_id, t.run_id, t.task_id, t.map_index::text, t.state, t.operator,"

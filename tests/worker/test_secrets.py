@@ -85,7 +85,8 @@ async def test_a_task_finds_no_secret_of_the_engine(stage: Stage, tmp_path: Path
     assert b"this stands in the memory of the task" in seen["own.memory"]
     assert b"this stands in the memory of the task" in seen["warm.memory"]
     assert json.loads(seen["own.variables"])["AWS_REGION"] == "somewhere"
-    assert not any(name.startswith(("BIDE", "PG")) for name in json.loads(seen["own.variables"]))
+    told = [name for name in json.loads(seen["own.variables"]) if name.startswith(("BIDE", "PG"))]
+    assert told == ["BIDE_OPERATORS__DEFAULT_DEFERRABLE"]
     assert seen["worker.environ"] == seen["worker.memory"] == b"Permission denied"
     found = json.loads(str(await stage.xcom("spy")))
     kinds = sorted(link.partition(":")[0] for link in found["links"])
@@ -112,3 +113,23 @@ async def test_a_task_finds_no_secret_of_the_engine(stage: Stage, tmp_path: Path
 )
 def test_what_children_see_of_the_environment(name: str, value: str, passes: bool) -> None:
     assert (name in environment({name: value}, ["", "the secret"])) is passes
+
+
+READS_AT_THE_TOP = """
+    from bide.model.questions import GetVariable
+    token = port.ask(GetVariable("api_token"))
+
+    def tells(order, port):
+        print("it is", token)
+"""
+
+
+async def test_what_a_file_reads_at_its_top_its_tasks_do_not_tell(stage: Stage) -> None:
+    async with stage.working(environ={"BIDE_VAR_API_TOKEN": "open-sesame"}):
+        await stage.launch(READS_AT_THE_TOP, "tells")
+        assert await stage.ends("tells") == {"tells": "success"}
+        assert "it is ***" in await stage.log("tells")
+        await stage.launch(READS_AT_THE_TOP + "\n    raise ValueError(token)\n", "tells")
+        assert await stage.ends("tells") == {"tells": "failed"}
+        assert "ValueError: ***" in await stage.log("tells")
+        assert "open-sesame" not in await stage.log("tells") + await stage.why("tells")

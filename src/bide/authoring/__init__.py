@@ -4,21 +4,33 @@ from bide.authoring import macros
 from bide.authoring.arguments import OperatorArguments, TaskArguments
 from bide.authoring.asset import Asset
 from bide.authoring.branching import BaseBranchOperator, follow
-from bide.authoring.calling import call_with_context
+from bide.authoring.calling import call_with_context, seen_from, takes
 from bide.authoring.clock import rest, utcnow
+from bide.authoring.conf import conf
 from bide.authoring.connection import BaseHook, Connection
 from bide.authoring.context import Context, get_current_context
 from bide.authoring.dag import DAG
 from bide.authoring.dagflow import dag
 from bide.authoring.decorated import TaskFunction
 from bide.authoring.deferring import TaskDeferred, defer
-from bide.authoring.engine import clear_run, count_tasks, is_latest_run, launch_run, run_state, task_ids
+from bide.authoring.engine import (
+    acount_tasks,
+    arun_state,
+    atask_ids,
+    clear_run,
+    count_tasks,
+    is_latest_run,
+    launch_run,
+    run_state,
+    task_ids,
+)
 from bide.authoring.group import TaskGroup, task_group
 from bide.authoring.instance import DagRun, RuntimeTaskInstance
 from bide.authoring.mapping import MappedOperator
 from bide.authoring.operator import BaseOperator
 from bide.authoring.params import Param, ParamsDict
 from bide.authoring.place import mistake, near
+from bide.authoring.polling import PokeTrigger, PollingTrigger
 from bide.authoring.reference import literal
 from bide.authoring.relations import Label, chain, chain_linear, cross_downstream
 from bide.authoring.schedule import (
@@ -67,6 +79,8 @@ __all__ = [
     "Param",
     "ParamsDict",
     "PokeReturnValue",
+    "PokeTrigger",
+    "PollingTrigger",
     "RuntimeTaskInstance",
     "SensorArguments",
     "Shell",
@@ -85,10 +99,14 @@ __all__ = [
     "Variable",
     "WeightRule",
     "XComArg",
+    "acount_tasks",
+    "arun_state",
+    "atask_ids",
     "call_with_context",
     "chain",
     "chain_linear",
     "clear_run",
+    "conf",
     "count_tasks",
     "cross_downstream",
     "dag",
@@ -104,6 +122,8 @@ __all__ = [
     "near",
     "rest",
     "run_state",
+    "seen_from",
+    "takes",
     "task_group",
     "task_ids",
     "utcnow",

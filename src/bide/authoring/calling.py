@@ -32,6 +32,27 @@ def call_with_context(
     return function(*args, **{name: value for name, value in known.items() if name not in given}, **kwargs)
 
 
+def takes(function: Callable[..., Any], name: str) -> bool:
+    """Tell whether a function takes an argument of this name."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # no signature: then it may take anything
+        return True
+    return name in parameters or any(it.kind is inspect.Parameter.VAR_KEYWORD for it in parameters.values())
+
+
+def seen_from(function: Callable[..., Any], name: str) -> Callable[..., Any] | None:
+    """Find a function by its name as another function sees it: in its module, or in the function around it."""
+    inner = inspect.unwrap(function)
+    code = getattr(inner, "__code__", None)
+    cells = dict(zip(code.co_freevars, inner.__closure__ or (), strict=False)) if code is not None else {}
+    try:
+        found = cells[name].cell_contents if name in cells else getattr(inner, "__globals__", {}).get(name)
+    except ValueError:  # it is named there, but not made yet
+        return None
+    return found if callable(found) else None
+
+
 def refuse_bad_call(function: Callable[..., Any], args: Iterable[Any], names: Iterable[str]) -> None:
     """Refuse a call while the file is read that would fail when the task runs."""
     name, names = getattr(function, "__name__", "function"), list(names)

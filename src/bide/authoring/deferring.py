@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
@@ -15,37 +15,58 @@ from bide.authoring.values import VALUES, in_utc
 from bide.exceptions import TaskError
 from bide.model.wait import Wait
 
+AGAIN = "execute"
+"""Where a task goes on that does not say where."""
+
 
 class TaskDeferred(BaseException):
     """The task has nothing to do but wait. Not an Exception, so that `except Exception` in a task does not swallow it.
 
-    Raise it yourself or let `self.defer` do that. What cannot be stored is refused where it is made.
+    Raise it yourself or let `defer` do that. What cannot be stored is refused where it is made.
     """
 
     def __init__(
         self,
         *,
         trigger: BaseTrigger,
-        method_name: str,
+        method_name: str | Callable[..., Any] | None = None,
         kwargs: Mapping[str, Any] | None = None,
         timeout: timedelta | float | None = None,
     ) -> None:
-        super().__init__(f"waits for {type(trigger).__name__}, then goes on in {method_name}")
+        self.function = method_name if callable(method_name) else None
+        self.method_name = name_of(method_name)
+        super().__init__(f"waits for {type(trigger).__name__}, then goes on in {self.method_name}")
         self.trigger = trigger
-        self.method_name = method_name
         self.kwargs = dict(kwargs or {})
         self.timeout = timedelta(seconds=timeout) if isinstance(timeout, int | float) else timeout
-        self.wait = wait_for(trigger, method_name, self.kwargs, self.timeout)
+        self.wait = wait_for(trigger, self.method_name, self.kwargs, self.timeout)
 
 
 def defer(
     trigger: BaseTrigger,
-    method_name: str,
+    method_name: str | Callable[..., Any] | None = None,
     kwargs: Mapping[str, Any] | None = None,
     timeout: timedelta | float | None = None,
 ) -> NoReturn:
-    """Leave the worker until the trigger yields an event; then the task goes on in this method."""
+    """Leave the worker until the trigger yields an event; then the task goes on, with what that carries as `event`.
+
+    It goes on in a method of its operator, or in a function: the one that is given, by itself or by its name, which has
+    to stand where the task's own function can see it. By default it begins again in `execute`, or in the function of
+    the task, whose argument `event` is None the first time. `kwargs` are passed on.
+    """
     raise TaskDeferred(trigger=trigger, method_name=method_name, kwargs=kwargs, timeout=timeout)
+
+
+def name_of(method: str | Callable[..., Any] | None) -> str:
+    """Name what a task goes on in, as it is stored."""
+    if method is None:
+        return AGAIN
+    if isinstance(method, str):
+        return method
+    name: str = getattr(method, "__name__", "")
+    if not name.isidentifier():
+        raise TaskError("A task goes on in a method or in a function that has a name; a lambda has none.")
+    return name
 
 
 def wait_for(
@@ -81,7 +102,7 @@ def wait_for(
 def stands_in_dag_files(trigger: BaseTrigger) -> bool:
     """Tell whether the class comes from the folder of DAG files: then it is run in the state that this task runs in."""
     module = sys.modules.get(type(trigger).__module__)
-    return is_below_a_root(getattr(module, "__file__", None))
+    return is_below_a_root(getattr(module, "__file__", None)) or trigger.needs_dag_files()
 
 
 def _serialized(trigger: BaseTrigger) -> tuple[str, dict[str, Any]]:

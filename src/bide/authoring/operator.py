@@ -14,7 +14,7 @@ from bide.authoring.mapping import Partial
 from bide.authoring.node import Node
 from bide.authoring.place import here
 from bide.authoring.reference import needed_by
-from bide.authoring.trigger import BaseTrigger
+from bide.authoring.trigger import BaseTrigger, StartTriggerArgs
 from bide.exceptions import TaskFailed
 
 if TYPE_CHECKING:
@@ -39,9 +39,26 @@ class BaseOperator(Node):
     data: Sequence[Any] = ()
     ui_color: str = "#fff"
     ui_fgcolor: str = "#000"
+    # With `start_from_trigger` it begins in the trigger of which `start_trigger_args` tells, and not in `execute`.
+    start_from_trigger: bool = False
+    start_trigger_args: StartTriggerArgs | None = None
 
-    def __init__(self, **kwargs: Unpack[OperatorArguments]) -> None:
+    def __init__(
+        self,
+        *,
+        start_from_trigger: bool | None = None,
+        trigger_kwargs: dict[str, Any] | None = None,
+        **kwargs: Unpack[OperatorArguments],
+    ) -> None:
+        """`trigger_kwargs` are the arguments of the trigger that it begins in, instead of those of its class."""
         super().__init__(**kwargs)
+        if start_from_trigger is not None:
+            self.start_from_trigger = start_from_trigger
+        if self.start_trigger_args is not None:
+            # A copy: what one task changes in it is not meant for the others of its class.
+            self.start_trigger_args = copy.copy(self.start_trigger_args)
+            if trigger_kwargs is not None:
+                self.start_trigger_args.trigger_kwargs = trigger_kwargs
 
     def execute(self, context: Context) -> Any:
         """Do the work. What is returned can be used by other tasks."""
@@ -64,15 +81,23 @@ class BaseOperator(Node):
         self,
         *,
         trigger: BaseTrigger,
-        method_name: str,
+        method_name: str | None = None,
         kwargs: Mapping[str, Any] | None = None,
         timeout: timedelta | float | None = None,
     ) -> NoReturn:
         """Leave the worker until the trigger yields an event; then a new instance goes on in this method.
 
-        The method is called with the context, with `kwargs`, and with what the event carries as `event`.
+        The method is called with the context, with `kwargs`, and with what the event carries as `event`. Without a
+        name that is `execute` again.
         """
         deferring.defer(trigger, method_name, kwargs, timeout)
+
+    def resume_execution(self, next_method: str, next_kwargs: Mapping[str, Any], context: Context) -> Any:
+        """Go on after a wait: in the method that the task has named when it deferred."""
+        method = getattr(self, next_method, None)
+        if method is None:
+            raise TaskFailed(f"{type(self).__name__} has no method {next_method!r} to go on in.")
+        return method(context, **next_kwargs)
 
     def prepare_template(self) -> None:
         """Change arguments after the files of templates have been read, and before anything is rendered."""
@@ -95,6 +120,8 @@ class BaseOperator(Node):
         """List the tasks whose results stand in its templated arguments."""
         for name in self.template_fields:
             yield from needed_by(getattr(self, name, None))
+        if self.start_from_trigger and self.start_trigger_args is not None:
+            yield from needed_by([self.start_trigger_args.trigger_kwargs, self.start_trigger_args.next_kwargs])
 
     def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)

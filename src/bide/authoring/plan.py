@@ -18,6 +18,7 @@ from bide.authoring.operator import BaseOperator
 from bide.authoring.params import Param, ParamsDict
 from bide.authoring.place import mistake
 from bide.authoring.sensor import BaseSensorOperator
+from bide.authoring.starting import planned_start
 from bide.authoring.values import in_utc
 from bide.errors import CircleError, PlanError
 from bide.exceptions import TaskError
@@ -90,6 +91,7 @@ def _task_plan(task: Node) -> TaskPlan:
     _refuse_own_dates(task)
     ParamsDict(task.params).refuse_bad_defaults(f"Task {task.task_id!r}", task.place)
     sensor = issubclass(_class(task), BaseSensorOperator)
+    start, start_is_templated = planned_start(task, _has_hooks_before(task))
     return TaskPlan(
         task_id=task.task_id,
         operator=task.operator_name,
@@ -112,9 +114,11 @@ def _task_plan(task: Node) -> TaskPlan:
         max_active_tis_per_dagrun=checked["max_active_tis_per_dagrun"],
         execution_timeout=checked["execution_timeout"],
         sensor_timeout=_sensor_timeout(task) if sensor else None,
-        soft_fail=sensor and bool(_argument(task, "soft_fail")),
+        soft_fail=sensor and bool(_argument(task, "soft_fail") or _argument(task, "never_fail")),
         deferrable=bool(_argument(task, "deferrable")),
         mapped=task.expansion.plan if isinstance(task, MappedOperator) else None,
+        start_from_trigger=start,
+        start_is_templated=start_is_templated,
         callbacks=_callbacks(task),
         outlets=tuple(asset_name(outlet) for outlet in checked["outlets"] or ()),
         owner=checked["owner"],
@@ -142,6 +146,11 @@ def _needs_no_worker(task: Node) -> bool:
     called = [*(CALLBACKS[when] for when in (Callback.EXECUTE, Callback.SUCCESS)), "pre_execute_hook"]
     asked = any(getattr(task, name) for name in (*called, "post_execute_hook", "outlets"))
     return not task.is_mapped and _class(task).is_empty and not asked
+
+
+def _has_hooks_before(task: Node) -> bool:
+    """Tell whether somebody wants to be called before the task begins, for which a worker is needed."""
+    return bool(getattr(task, CALLBACKS[Callback.EXECUTE]) or task.pre_execute_hook)
 
 
 def _callbacks(owner: DAG | Node) -> frozenset[Callback]:

@@ -7,6 +7,7 @@ that it runs in a thread (`asyncio.to_thread`) asks as tasks do.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,11 +15,11 @@ from typing import Any, Protocol
 
 from bide.errors import BideError
 from bide.exceptions import EngineRefused
-from bide.model.questions import Ask
+from bide.model.questions import CONNECTION_IN_ENVIRONMENT, VARIABLE_IN_ENVIRONMENT, Ask, GetConnection, GetVariable
 
 NOBODY = (
-    "Variables, connections and XComs are known only while a task or a trigger runs, not while a file is read. "
-    "Ask for them within a task, or in a template such as {{ var.value.name }}."
+    "There is nobody here who could be asked: no task and no trigger runs, and no service of Bide reads this file. Try "
+    "it out with `bide dags test`, or set variables and connections in the environment: BIDE_VAR_NAME, BIDE_CONN_ID."
 )
 
 
@@ -79,12 +80,26 @@ def ask(question: Ask) -> Any:
     if found is not None:
         return _ask_from_thread(question, *found)
     if not _open:
-        raise EngineRefused(NOBODY)
+        return _from_environment(question)
     try:
         return _open[-1].ask(question)
     except BideError as error:
         # Authors catch what tasks raise, and this is raised in a task.
         raise EngineRefused(str(error)) from None
+
+
+def _from_environment(question: Ask) -> str:
+    """Answer an author who imports a DAG file by themselves. The services' children see no such names."""
+    match question:
+        case GetVariable(key=key):
+            found = os.environ.get(VARIABLE_IN_ENVIRONMENT + key.upper())
+        case GetConnection(conn_id=conn_id):
+            found = os.environ.get(CONNECTION_IN_ENVIRONMENT + conn_id.upper())
+        case _:
+            found = None
+    if found is None:
+        raise EngineRefused(NOBODY)
+    return found
 
 
 async def async_ask(question: Ask) -> Any:

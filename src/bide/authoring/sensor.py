@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator
 from datetime import timedelta
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from bide.authoring import checks, clock
 from bide.authoring.arguments import OperatorArguments
 from bide.authoring.checks import Wrong
+from bide.authoring.conf import conf
 from bide.authoring.operator import BaseOperator
+from bide.authoring.polling import PokeTrigger
+from bide.authoring.recipe import plain_part, recipe_of
+from bide.authoring.trigger import BaseTrigger
 from bide.exceptions import SensorTimeout, TaskFailed, TaskRescheduled, TaskSkipped, TaskTimeout
 
 if TYPE_CHECKING:
@@ -41,14 +47,19 @@ class SensorArguments(OperatorArguments, total=False):
     max_wait: timedelta | float | None
     silent_fail: bool
     never_fail: bool
+    deferrable: bool | None
 
 
 class BaseSensorOperator(BaseOperator):
     """Looks every `poke_interval` until `poke` returns something true, for at most `timeout`.
 
-    In mode "poke" it keeps its worker meanwhile, in mode "reschedule" it gives it away between two looks.
+    In mode "poke" it keeps its worker meanwhile, in mode "reschedule" it gives it away between two looks. With
+    `deferrable` it needs none: it looks once, and then a trigger looks on by the same `poke`, which may block.
     When it takes too long it fails and is not tried again; with `soft_fail` it counts as skipped instead.
     """
+
+    # It defers without being told to where `operators.default_deferrable` says so.
+    has_both_modes: bool = False
 
     def __init__(
         self,
@@ -61,6 +72,7 @@ class BaseSensorOperator(BaseOperator):
         max_wait: timedelta | float | None = None,
         silent_fail: bool = False,
         never_fail: bool = False,
+        deferrable: bool | None = None,
         **kwargs: Unpack[OperatorArguments],
     ) -> None:
         super().__init__(**kwargs)
@@ -72,6 +84,7 @@ class BaseSensorOperator(BaseOperator):
         self.exponential_backoff = exponential_backoff
         self.silent_fail = silent_fail
         self.never_fail = never_fail
+        self.deferrable = self._defers_by_default() if deferrable is None else deferrable
         if mode not in ("poke", "reschedule"):
             raise self.mistake(f"mode {mode!r} is unknown; it is 'poke' or 'reschedule'.")
         if soft_fail and never_fail:
@@ -86,10 +99,28 @@ class BaseSensorOperator(BaseOperator):
             raise self.mistake(f"{name} is {given}; it must not be negative.")
         return seconds
 
+    def _defers_by_default(self) -> bool:
+        return self.has_both_modes and conf.getboolean("operators", "default_deferrable")
+
     @property
     def reschedule(self) -> bool:
         """Whether it gives its worker away between two looks."""
         return self.mode == "reschedule"
+
+    def trigger(self, context: Context) -> BaseTrigger:
+        """Make the trigger that waits instead of this sensor. By default one that looks by its `poke`."""
+        return PokeTrigger(recipe_of(self), plain_part(context), end_from_trigger=self.ends_in_trigger)
+
+    @property
+    def ends_in_trigger(self) -> bool:
+        """Whether nothing is left to do for it when its trigger has found what it waits for."""
+        kind = type(self)
+        goes_on = kind.execute_complete is not BaseSensorOperator.execute_complete
+        return not (goes_on or self.post_execute_hook or kind.post_execute is not BaseOperator.post_execute)
+
+    def pauses(self) -> Iterator[float]:
+        """Tell how long to rest after each look."""
+        return map(self._pause, count())
 
     def poke(self, context: Context) -> bool | PokeReturnValue:
         """Look once. Something true ends the waiting."""
@@ -98,7 +129,7 @@ class BaseSensorOperator(BaseOperator):
     def execute(self, context: Context) -> Any:
         """Look until it is done or the time is up."""
         try:
-            return self._wait(context)
+            return self._wait_for_free(context) if self.deferrable else self._wait(context)
         except (SensorTimeout, TaskTimeout, TaskFailed) as error:
             if self.soft_fail or self.never_fail:
                 raise TaskSkipped(f"Skipped instead of failing: {error}") from error
@@ -109,6 +140,18 @@ class BaseSensorOperator(BaseOperator):
             if self.never_fail:
                 raise TaskSkipped(f"Skipped instead of failing: {error}") from error
             raise
+
+    def _wait_for_free(self, context: Context) -> Any:
+        trigger = self.trigger(context)
+        # A trigger that knows its date needs nobody to look.
+        if trigger.timer() is None and (found := self._look(context)):
+            self.log.info("It is there.")
+            return found.xcom_value if isinstance(found, PokeReturnValue) else None
+        return self.defer(trigger=trigger, method_name="execute_complete")
+
+    def execute_complete(self, context: Context, event: Any = None) -> Any:
+        """Go on when the trigger has yielded an event: what it carries is returned."""
+        return event
 
     def _wait(self, context: Context) -> Any:
         left = context["ti"].sensor_time_left

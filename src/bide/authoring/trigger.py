@@ -102,6 +102,11 @@ class BaseTrigger:
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return the path of the class and the arguments to make it again. By default, attributes named like them."""
         kind = type(self)
+        if "<locals>" in kind.__qualname__:
+            raise TaskError(
+                f"{kind.__name__} is a class within a function, so nobody else can find it: write it outside of all "
+                "functions, in the DAG file or in a module."
+            )
         arguments = [name for name, each in inspect.signature(kind).parameters.items() if each.kind not in _STARRED]
         for name in arguments:
             if not hasattr(self, name):
@@ -125,6 +130,10 @@ class BaseTrigger:
         """Say when the wait is over, if that is known beforehand; then nothing of this class is ever run."""
         return None
 
+    def needs_dag_files(self) -> bool:
+        """Tell whether it needs code from the folder of DAG files beside its own class."""
+        return False
+
     @property
     def log(self) -> logging.Logger:
         """Where the trigger writes; it lands in the log of its task."""
@@ -137,11 +146,14 @@ class BaseTrigger:
 _STARRED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-@dataclass(frozen=True)
+@dataclass
 class StartTriggerArgs:
-    """How a task begins in its trigger, with `start_from_trigger`: no worker is used for that."""
+    """How a task begins in its trigger, with `start_from_trigger`: no worker is used for that.
 
-    trigger_cls: str
+    The trigger is given as a class or as the path of one. Its arguments may hold templates and results of other tasks.
+    """
+
+    trigger_cls: str | type[BaseTrigger]
     next_method: str | None = None
     trigger_kwargs: dict[str, Any] | None = None
     next_kwargs: dict[str, Any] | None = None

@@ -14,6 +14,7 @@ from importlib import import_module
 from bide.authoring import DAG
 from bide.authoring.collect import Collected, collect
 from bide.authoring.plan import to_plan
+from bide.authoring.port import answering
 from bide.children import run
 from bide.children.callbacks import run_callback
 from bide.children.log import LEVEL
@@ -22,7 +23,7 @@ from bide.children.rehearsal import rehearse_legs
 from bide.model.messages import RunCallback, RunFacts, RunLeg
 from bide.model.outcome import Outcome
 
-__all__ = ["Collected", "collect", "load", "prepare", "rehearse", "run_leg", "to_plan"]
+__all__ = ["Collected", "answering", "collect", "load", "prepare", "rehearse", "run_leg", "to_plan"]
 
 WHAT_FILES_IMPORT = ("bide.taskflow", "bide.operators", "bide.sensors")
 SAMPLE = """

@@ -7,13 +7,12 @@ cancelled by whoever runs it, and nothing comes out.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import inspect
-import sys
 from collections.abc import Callable
 from typing import Any, cast
 
 from bide.authoring.place import kind_of
+from bide.authoring.starting import CodeUnavailable, find_trigger
 from bide.authoring.traces import told, trace_of
 from bide.authoring.trigger import BaseTrigger, TaskEndEvent, TriggerEvent
 from bide.authoring.values import VALUES
@@ -21,39 +20,9 @@ from bide.errors import BideError
 from bide.exceptions import SensorTimeout, TaskError, TaskFailed, TaskSkipped
 from bide.model.wait_over import Crashes, Ends, Fires, WaitOver
 
+__all__ = ["CodeUnavailable", "as_event", "crash_of", "drive", "find_trigger", "make_trigger", "worded"]
+
 _FINAL = (TaskFailed, SensorTimeout)
-
-
-class CodeUnavailable(BideError):
-    """The class of a trigger is not where its path says. It may come back, so this is no failure of the task."""
-
-
-def find_trigger(classpath: str) -> type[BaseTrigger]:
-    """Find a class by its path, importing its module if need be."""
-    names = classpath.split(".")
-    for split in range(len(names) - 1, 0, -1):
-        module = _module(".".join(names[:split]))
-        if module is None:
-            continue
-        found: Any = module
-        for name in names[split:]:
-            found = getattr(found, name, None)
-        if isinstance(found, type) and issubclass(found, BaseTrigger):
-            return found
-        break
-    raise CodeUnavailable(f"There is no trigger {classpath}: its class was moved or renamed, or is not installed here.")
-
-
-def _module(name: str) -> object | None:
-    if name in sys.modules:
-        return sys.modules[name]
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        # Not there, or its last names are those of classes; or something that it imports is not there.
-        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            return None
-        raise
 
 
 def make_trigger(kind: type[BaseTrigger], kwargs: str) -> BaseTrigger:

@@ -24,11 +24,12 @@ from typing import Any, NoReturn
 from bide import kernel
 from bide.children import child
 from bide.children.channel import Channel
+from bide.children.port import FilePort
 from bide.children.reading import Reading
 from bide.children.warm import Warm, prepare_output
 from bide.errors import BideError
 from bide.model.framing import FrameError
-from bide.model.messages import EXIT_CUT_OFF, Broken, Fork, Parsed, ParseFiles, ToWarm
+from bide.model.messages import EXIT_CUT_OFF, Broken, Fork, Parsed, ToParser, ToWarm
 from bide.model.plan import DagPlan
 
 MOST_DAGS = 10_000
@@ -49,7 +50,7 @@ class Parser(Warm):
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             # Whoever stops a file that takes too long asks first where it is.
             faulthandler.register(signal.SIGTERM, all_threads=True, chain=False)
-            answer(Channel(sock, ParseFiles), self._code)
+            answer(Channel(sock, ToParser), self._code)
             os._exit(0)
         except BaseException:
             with contextlib.suppress(BaseException):
@@ -64,9 +65,10 @@ def answer(channel: Channel, code: Any) -> None:
         return
     # Where their imports start from stands first, and is put there by each of them again.
     sys.path.insert(0, order.root)
-    untouched = child.surroundings()
+    untouched, port = child.surroundings(), FilePort(channel)
     for path in order.paths:
-        parsed = parse(path, order.root, code)
+        with code.answering(port):
+            parsed = parse(path, order.root, code)
         if os.getpid() != me:
             # The file has forked, and its copy of the process came all the way back here.
             os._exit(0)

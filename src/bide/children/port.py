@@ -7,7 +7,7 @@ from typing import Any
 from bide.children.channel import Channel
 from bide.exceptions import EngineRefused
 from bide.model.messages import EXIT_CUT_OFF, Answer, Ended, RunCallback, RunLeg
-from bide.model.questions import Ask
+from bide.model.questions import Ask, ReadByFile
 
 
 class SocketPort:
@@ -75,3 +75,16 @@ class SocketPort:
             # The worker is gone, and with it everything that this leg could still bring about.
             os._exit(EXIT_CUT_OFF)
         return message
+
+
+class FilePort(SocketPort):
+    """The way to the service for a DAG file that is being imported."""
+
+    def ask(self, question: Ask) -> Any:
+        """Read a variable or a connection; everything else is there only for tasks."""
+        if not isinstance(question, ReadByFile):
+            raise EngineRefused(
+                "While a DAG file is read it may ask for variables and connections, and for nothing else: "
+                "do this in a task."
+            )
+        return super().ask(question)

@@ -7,12 +7,14 @@ from typing import Any, cast
 
 from bide.authoring.context import Context, set_current
 from bide.authoring.dag import DAG
+from bide.authoring.deferring import AGAIN
 from bide.authoring.instance import DagRun
 from bide.authoring.mapping import MappedOperator
 from bide.authoring.node import Node
 from bide.authoring.operator import BaseOperator
 from bide.authoring.plan import CALLBACKS
 from bide.authoring.port import Port, answering
+from bide.authoring.starting import start_in_trigger
 from bide.authoring.traces import told, trace_of
 from bide.authoring.values import VALUES
 from bide.children.context import build_context, params_of
@@ -83,20 +85,18 @@ def instance_of(found: Node, order: RunLeg, context: Context) -> BaseOperator:
 
 def go(task: BaseOperator, order: RunLeg, context: Context) -> Any:
     """Execute the task, or go on in the method that an earlier leg has named."""
-    if order.next_method is None or order.next_method == "execute":
+    given = {} if order.next_kwargs is None else VALUES.decode(order.next_kwargs)
+    context["event"] = given.get("event")
+    if order.next_method is None or order.next_method == AGAIN:
         task.pre_execute(context)
-        returned = task.execute(context, **_next_arguments(order))
+    if order.next_method is None and task.start_from_trigger:
+        start_in_trigger(task, context)
+    if order.next_method is None:
+        returned = task.execute(context)
     else:
-        method = getattr(task, order.next_method, None)
-        if method is None:
-            raise TaskFailed(f"{type(task).__name__} has no method {order.next_method!r} to go on in.")
-        returned = method(context, **_next_arguments(order))
+        returned = task.resume_execution(order.next_method, given, context)
     task.post_execute(context, returned)
     return returned
-
-
-def _next_arguments(order: RunLeg) -> dict[str, Any]:
-    return {} if order.next_kwargs is None else VALUES.decode(order.next_kwargs)
 
 
 def _on_kill(task: BaseOperator) -> None:

@@ -29,6 +29,7 @@ from typing import Any, NoReturn, TextIO
 from bide import kernel
 from bide.children import child
 from bide.children.channel import Channel
+from bide.children.port import FilePort
 from bide.model.messages import Fork, Forked, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop, ToWarm
 
 SWEEP_EVERY_SEC = 1.0
@@ -199,7 +200,8 @@ def load(channel: Channel, code: Any) -> Mapping[str, Any] | None:
         return None
     me = os.getpid()
     try:
-        dags: Mapping[str, Any] = code.load(order.path, order.root, order.source)
+        with code.answering(FilePort(channel)):
+            dags: Mapping[str, Any] = code.load(order.path, order.root, order.source)
     except BaseException as error:
         if os.getpid() == me:
             channel.send(NotLoaded(child.in_words(error), traceback.format_exc()))

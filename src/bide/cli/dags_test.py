@@ -36,7 +36,7 @@ def try_it(
     logs: Logs = True,
 ) -> None:
     """Try a DAG out in this process: on the real engine, with a clock that makes nobody wait. Nothing of it is kept."""
-    dag = trying.find(context, what, dag_id)
+    dag = trying.find(context, what, dag_id, variables, connections)
     screen = Screen(logs)
     given = Given(trying.params(conf), logical_date, variables=variables, connections=connections)
     with trying.told(), screen.open():

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 import typer
 from msgspec.structs import replace
@@ -11,6 +12,7 @@ from rich.console import Console
 
 from bide import keys
 from bide.cli.db import Place, place
+from bide.embedded.keeping import kept
 from bide.errors import MigrationError
 from bide.process.program import Ground, Service, run
 from bide.settings import Settings, load
@@ -43,4 +45,5 @@ def serve(settings: Settings, database: Place, channels: Sequence[Channel], buil
     """Be a process of services until told to stop."""
     logging.basicConfig(level=settings.logging.level, format=FORMAT, stream=sys.stderr)
     security = replace(settings.security, keys=keys.keys(settings))
-    run(replace(settings, security=security), database.url, channels, build)
+    with kept(settings.core.data_dir / "postgres") if not settings.database.url else nullcontext():
+        run(replace(settings, security=security), database.url, channels, build)

@@ -27,7 +27,7 @@ def try_it(
     connections: Connections = None,
 ) -> None:
     """Try one task out in this process, once, as if all before it were done. Nothing of it is kept."""
-    dag = trying.find(context, what, dag_id)
+    dag = trying.find(context, what, dag_id, variables, connections)
     screen = Screen(shows_logs=True)
     given = Given(trying.params(conf), logical_date, variables=variables, connections=connections)
     with trying.told():

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from bide.model.plan import DagPlan
 from bide.model.states import TaskState
 from bide.settings import load
 from bide.testing import Engine, RunResult, TaskResult
-from bide.testing import load as load_file
+from bide.testing import load as load_dags
 
 What = Annotated[
     str, typer.Argument(metavar="FILE|DAG", help="A DAG file, or the id of a DAG in core.dags_dir.", show_default=False)
@@ -52,16 +52,22 @@ class Dag(Protocol):
     dag_id: str
 
 
-def find(context: typer.Context, what: str, dag_id: str | None = None) -> Any:
-    """Find the DAG that is meant, in a file or in the folder of DAG files."""
+def find(
+    context: typer.Context, what: str, dag_id: str | None, variables: Path | None, connections: Path | None
+) -> Any:
+    """Find the DAG that is meant, in a file or in the folder of DAG files; files may read what was given."""
+
+    def load_file(path: Path, root: Path) -> Mapping[str, Dag]:
+        return load_dags(str(path), str(root), variables, connections)
+
     folder = load(overrides=context.obj).core.dags_dir.resolve()
     path = Path(what)
     with told():
         if path.suffix != ".py" and not path.is_file():
-            return found_below(folder, what)
+            return found_below(folder, what, load_file)
         path = path.resolve()
         root = folder if path.is_relative_to(folder) else path.parent
-        return chosen(load_file(str(path), str(root)), what, dag_id)
+        return chosen(load_file(path, root), what, dag_id)
 
 
 def chosen(dags: Mapping[str, Dag], file: str, dag_id: str | None) -> Dag:
@@ -81,14 +87,14 @@ def shortly(names: Mapping[str, Dag]) -> str:
     return ", ".join(shown) + (", …" if len(names) > len(shown) else "")
 
 
-def found_below(folder: Path, dag_id: str) -> Dag:
+def found_below(folder: Path, dag_id: str, load_file: Callable[[Path, Path], Mapping[str, Dag]]) -> Dag:
     """Look for a DAG in all DAG files, first in those that mention it. Broken ones are told of if it is in no other."""
     paths = [folder / name for name in sorted(Finder(folder).look().files)]
     paths.sort(key=lambda path: dag_id not in path.read_text(encoding="utf-8", errors="replace"))
     known, broken = dict[str, Dag](), list[BideError]()
     for path in paths:
         try:
-            known |= load_file(str(path), str(folder))
+            known |= load_file(path, folder)
         except BideError as error:
             broken.append(error)
         if dag_id in known:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from bide.dagprocessor.finding import Found, Stamp
+from bide.model.questions import ReadByFile
 
 OTHERS_PAUSE_SEC = 0.5
 """A file is parsed for the sake of others, which it reads, not more often than this: it may well write them itself."""
@@ -26,6 +27,8 @@ class File:
     seen: Stamp | None = None
     parsed: Stamp | None = None
     others: Mapping[str, Stamp | None] = field(default_factory=dict)
+    # What it has read of variables and connections, each with the digest of the answer.
+    asked: Mapping[ReadByFile, str] = field(default_factory=dict)
     settled: bool = True
     began_at: float = -OTHERS_PAUSE_SEC
     seconds: float = 0.0
@@ -78,6 +81,10 @@ class Book:
         """The database does not know these files any more."""
         for path in paths:
             self._seconds.pop(path, None)
+
+    def asking(self) -> list[File]:
+        """List those that read variables or connections."""
+        return [file for file in self._files.values() if file.asked]
 
     def others(self) -> set[str]:
         """Name what DAG files read beside themselves."""
@@ -175,7 +182,7 @@ class Book:
 
 
 def _is_ordinary(file: File) -> bool:
-    return not (file.urgent or file.suspect or file.apart) and file.seconds < QUICK_SEC
+    return not (file.urgent or file.suspect or file.apart or file.asked) and file.seconds < QUICK_SEC
 
 
 def _is_below(path: str, folders: Iterable[str]) -> bool:

@@ -14,7 +14,7 @@ import subprocess
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from msgspec.structs import replace
 
 from bide.channel import Channel
 from bide.dagprocessor.tail import Tail
+from bide.dagprocessor.talk import Talk
+from bide.hosting.answers import Answers
+from bide.hosting.file_reader import FileReader
 from bide.model.messages import (
     EXIT_CUT_OFF,
     Broken,
@@ -35,6 +38,8 @@ from bide.model.messages import (
     ParseFiles,
     Stop,
 )
+from bide.model.questions import ReadByFile
+from bide.process.masking import Masker
 from bide.process.spawn import DEFAULT_CODE, spawn
 
 log = logging.getLogger(__name__)
@@ -66,10 +71,6 @@ class _Parsing:
     number: int
     begun: asyncio.Future[float]
     gone: asyncio.Future[Gone]
-    # What it has answered, and when.
-    parsed: list[tuple[Parsed, float]] = field(default_factory=list)
-    heard: asyncio.Event = field(default_factory=asyncio.Event)
-    refused: str = ""
     pid: int | None = None
 
 
@@ -77,10 +78,17 @@ class Parsers:
     """The process that parses and its children. `environ` is what they may see of the environment."""
 
     def __init__(
-        self, root: Path, environ: Mapping[str, str], timeout_sec: float, memory_mb: int, code: str = DEFAULT_CODE
+        self,
+        root: Path,
+        environ: Mapping[str, str],
+        answers: Answers,
+        timeout_sec: float,
+        memory_mb: int,
+        code: str = DEFAULT_CODE,
     ) -> None:
         """`code` names the module that turns a file into DAGs and plans."""
         self._root = str(root)
+        self._answers = answers
         self._environ = environ
         self._timeout_sec = timeout_sec
         self._memory_mb = memory_mb
@@ -91,31 +99,39 @@ class Parsers:
         self._number = 0
         self._going_on: dict[int, _Parsing] = {}
 
-    async def parse(self, path: str) -> tuple[Parsed, float]:
-        """Have a file parsed, and tell how many seconds that took. Whatever it does, there is an answer in time."""
-        async with self._child((path,)) as (parsing, talk, tail):
+    async def parse(self, path: str) -> tuple[Parsed, float, Mapping[ReadByFile, str]]:
+        """Have a file parsed. Whatever it does, there is an answer in time.
+
+        Tells how many seconds that took, and what the file has asked for, each with the digest of the answer.
+        """
+        reader = FileReader(path, self._answers)
+        async with self._child((path,), reader) as (parsing, talk, tail):
             gone = await self._end_of(parsing)
-            talk.drain()
+            talk.channel.drain()
             seconds = time.monotonic() - parsing.begun.result() if parsing.begun.done() else 0.0
-            return _outcome(parsing, gone, tail.text(), self._timeout_sec), seconds
+            parsed = _outcome(talk, gone, tail.text(), self._timeout_sec)
+            return _masked(parsed, reader.masker), seconds, reader.digests
 
     async def parse_together(self, paths: Sequence[str]) -> list[tuple[Parsed, float]]:
         """Have files parsed by one child, for as long as nothing is wrong, and tell what is in the first of them.
 
-        What is told is good. A file in which something is wrong, or that takes long, is none of these: it may have met
-        what another has left behind, so nothing is believed of it before it was parsed by a child of its own.
+        What is told is good. A file in which something is wrong, that asks for something, or that takes long, is none
+        of these: it may have met what another has left behind, so nothing is believed of it, and nothing answered to
+        it, before it is parsed by a child of its own.
         """
-        async with self._child(tuple(paths)) as (parsing, talk, _):
+        async with self._child(tuple(paths), None) as (parsing, talk, _):
             if await self._begins(parsing):
-                while len(parsing.parsed) < len(paths) and await self._goes_on(parsing):
+                while len(talk.parsed) < len(paths) and await talk.goes_on(SLOW_SEC) and not parsing.gone.done():
                     pass
-            talk.drain()
-            good = list(takewhile(lambda answer: answer[0].broken is None, parsing.parsed))
+            talk.channel.drain()
+            good = list(takewhile(lambda answer: answer[0].broken is None, talk.parsed))
             begun = [parsing.begun.result(), *(at for _, at in good)] if good else []
             return [(parsed, at - before) for (parsed, at), before in zip(good, begun, strict=False)]
 
     @asynccontextmanager
-    async def _child(self, paths: tuple[str, ...]) -> AsyncIterator[tuple[_Parsing, Channel, Tail]]:
+    async def _child(
+        self, paths: tuple[str, ...], reader: FileReader | None
+    ) -> AsyncIterator[tuple[_Parsing, Talk, Tail]]:
         """Fork a child that parses these files; whatever becomes of it, it is gone in the end."""
         channel = await self._ready()
         self._number += 1
@@ -127,18 +143,9 @@ class Parsers:
         with theirs:
             channel.send(Fork(parsing.number, memory_mb=self._memory_mb), [theirs.fileno(), tail.writes])
         tail.close_other_end()
-
-        def heard(parsed: Parsed) -> None:
-            parsing.parsed.append((parsed, time.monotonic()))
-            parsing.heard.set()
-
-        def closed(why: str) -> None:
-            parsing.refused = why
-            parsing.heard.set()
-
-        talk = Channel(ours, Parsed, heard, closed)
+        talk = Talk(ours, reader)
         try:
-            talk.send(ParseFiles(tuple(os.path.join(self._root, path) for path in paths), self._root))
+            talk.channel.send(ParseFiles(tuple(os.path.join(self._root, path) for path in paths), self._root))
             yield parsing, talk, tail
         finally:
             if parsing.gone.done():
@@ -162,14 +169,6 @@ class Parsers:
         except subprocess.TimeoutExpired:
             process.kill()
             await asyncio.to_thread(process.wait)
-
-    async def _goes_on(self, parsing: _Parsing) -> bool:
-        """Wait for the next answer; false if there will be none soon."""
-        parsing.heard.clear()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(SLOW_SEC):
-                await parsing.heard.wait()
-        return parsing.heard.is_set() and not parsing.refused and not parsing.gone.done()
 
     async def _end_of(self, parsing: _Parsing) -> Gone | None:
         """Wait for the end of a child, and see to it that there is one; None if it took too long."""
@@ -248,17 +247,23 @@ def _lower(pid: int) -> None:
         os.setpriority(os.PRIO_PGRP, pid, LOWER_PRIORITY)
 
 
-def _outcome(parsing: _Parsing, gone: Gone | None, printed: str, timeout_sec: float) -> Parsed:
-    if not parsing.parsed:
-        return Parsed(broken=Broken(_why_no_answer(parsing, gone, timeout_sec), printed))
-    parsed, _ = parsing.parsed[0]
+def _masked(parsed: Parsed, mask: Masker) -> Parsed:
+    """Keep out of what people are told what was read as a secret."""
+    broken = parsed.broken
+    return replace(parsed, broken=broken and Broken(mask(broken.error), mask(broken.traceback)))
+
+
+def _outcome(talk: Talk, gone: Gone | None, printed: str, timeout_sec: float) -> Parsed:
+    if not talk.parsed:
+        return Parsed(broken=Broken(_why_no_answer(talk, gone, timeout_sec), printed))
+    parsed, _ = talk.parsed[0]
     if parsed.broken is None or not printed.strip():
         return parsed
     told = parsed.broken
     return replace(parsed, broken=replace(told, traceback=f"{told.traceback}\nIt has printed:\n{printed}".strip()))
 
 
-def _why_no_answer(parsing: _Parsing, gone: Gone | None, timeout_sec: float) -> str:
+def _why_no_answer(talk: Talk, gone: Gone | None, timeout_sec: float) -> str:
     if gone is None:
         return (
             f"The file takes longer than {timeout_sec:g} s, the most that dag_processor.file_timeout_sec allows. "
@@ -266,8 +271,8 @@ def _why_no_answer(parsing: _Parsing, gone: Gone | None, timeout_sec: float) -> 
         )
     if gone.why:
         return f"The file could not be parsed: {gone.why}."
-    if parsing.refused:
-        return f"What is told of the file is not what a DAG is made of: {parsing.refused}"
+    if talk.refused:
+        return f"What is told of the file is not what a DAG is made of: {talk.refused}"
     if gone.status == EXIT_CUT_OFF:
         return "The file has closed descriptors that are not its own while it was imported; take that out."
     if gone.status < 0:

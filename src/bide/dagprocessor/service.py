@@ -11,19 +11,24 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from pathlib import Path
 
+from bide import keys
 from bide.dagprocessor.book import OTHERS_PAUSE_SEC, Book, File
 from bide.dagprocessor.finding import Finder, Stamp, stamp_of
 from bide.dagprocessor.parsers import SLOW_SEC, ParserLost, Parsers
 from bide.dagprocessor.storing import Result, Storer
 from bide.dagprocessor.watching import Watcher
+from bide.hosting.answers import Answers
+from bide.hosting.file_reader import changed
 from bide.model.messages import Broken, Parsed
 from bide.process.loop import Chore
 from bide.process.membership import Member
 from bide.process.program import Ground
 from bide.process.spawn import DEFAULT_CODE, environment
 from bide.process.wakes import Bell
+from bide.sealing import Sealer
 from bide.store import plans
 from bide.store.jobs import JobType, NewJob
 from bide.store.plans import Fate, Stored
@@ -53,9 +58,13 @@ class DagProcessor:
         self._bells = place.bells
         self._mine = settings.dag_processor
         self._root: Path = settings.core.dags_dir
+        known = keys.keys(settings)
+        patience = timedelta(seconds=settings.triggerer.kill_deadline_sec)
+        self._answers = Answers(place.db, place.bells, Sealer(known), os.environ, patience)
         self._parsers = Parsers(
             self._root,
-            environment(os.environ, [place.url, *settings.security.keys]),
+            environment(os.environ, [place.url, *known], settings.operators),
+            self._answers,
             self._mine.file_timeout_sec,
             self._mine.file_memory_mb,
             code,
@@ -85,6 +94,7 @@ class DagProcessor:
         watcher = Watcher(self._root, self._look_bell.ring)
         return [
             Chore("Looking for DAG files", self.look, self._mine.rescan_sec, self._look_bell, LOOK_AT_MOST_EVERY_SEC),
+            Chore("Looking at variables of DAG files", self.look_at_answers, self._mine.rescan_sec),
             Chore("Watching DAG files", watcher.watch, WATCH_AGAIN_SEC),
             Chore("Storing plans", self.store, STORE_AT_LEAST_EVERY_SEC, self._store_bell, STORE_AT_MOST_EVERY_SEC),
         ]
@@ -120,6 +130,13 @@ class DagProcessor:
         if book.is_held_back(others, now):
             asyncio.get_running_loop().call_later(OTHERS_PAUSE_SEC, self._look_bell.ring)
         self._fill()
+
+    async def look_at_answers(self) -> None:
+        """Have files parsed again that have read variables and connections, if these have changed."""
+        book = self._book
+        for file in book.asking() if book else ():
+            if await changed(file.asked, self._answers):
+                self._want([file.path])
 
     async def store(self) -> None:
         """Write what was parsed."""
@@ -197,7 +214,8 @@ class DagProcessor:
             return
         began_ns, seconds = time.time_ns(), 0.0
         try:
-            parsed, seconds = await self._parsers.parse(path)
+            parsed, seconds, asked = await self._parsers.parse(path)
+            file.asked = asked
         except ParserLost as lost:
             if not (lost.had_begun and was_suspect and len(self._tasks) == 1):
                 book.lost(path, lost.had_begun)

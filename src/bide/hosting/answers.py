@@ -24,9 +24,6 @@ from bide.store.database import Database
 from bide.store.rows import Leg
 from bide.store.wake import Channel
 
-CONNECTION_IN_ENVIRONMENT = "BIDE_CONN_"
-VARIABLE_IN_ENVIRONMENT = "BIDE_VAR_"
-
 
 class Refusal(Exception):
     """There is no answer; the text says why to the author of the task."""
@@ -111,7 +108,7 @@ class Answers:
         return await children.push_xcom(self._db, asker.key.id, asker.key.leg, asked.key, asked.value)
 
     async def _get_variable(self, asker: Asker, asked: q.GetVariable) -> str | None:
-        value = self._environ.get(VARIABLE_IN_ENVIRONMENT + asked.key.upper())
+        value = self._environ.get(q.VARIABLE_IN_ENVIRONMENT + asked.key.upper())
         if value is None:
             sealed = await children.read_variable(self._db, asked.key)
             value = None if sealed is None else self._sealer.open(sealed, variable(asked.key))
@@ -129,7 +126,7 @@ class Answers:
         return await children.delete_variable(self._db, asked.key)
 
     async def _get_connection(self, asker: Asker, asked: q.GetConnection) -> str | None:
-        text = self._environ.get(CONNECTION_IN_ENVIRONMENT + asked.conn_id.upper())
+        text = self._environ.get(q.CONNECTION_IN_ENVIRONMENT + asked.conn_id.upper())
         if text is None:
             sealed = await children.read_connection(self._db, asked.conn_id)
             text = None if sealed is None else self._sealer.open(sealed, connection(asked.conn_id))

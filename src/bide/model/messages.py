@@ -6,11 +6,11 @@ codec has written in a child; a service passes them on unread.
 
 Four conversations:
 
-* the DAG processor sends `Fork` to a process that is ready to parse, `ParseFiles` to the child, and gets `Parsed` from
-  it for one file after the other, unless it hears first that the child is `Gone`;
-* a worker sends `LoadFile` to a warm process and gets `Loaded` or `NotLoaded`, then `Fork` for each child that it
-  wants, with the child's ends of a socket and a log pipe attached; it hears `Forked`, and `Gone` when the child has
-  ended, by itself or after `Stop` or `Kill`;
+* the DAG processor sends `Fork` to a process that is ready to parse, `ParseFiles` to the child, answers what a file
+  asks for (`ReadByFile`), and gets `Parsed` for one after the other, unless it hears first that the child is `Gone`;
+* a worker sends `LoadFile` to a warm process, answers what the file asks for, and gets `Loaded` or `NotLoaded`; then it
+  sends `Fork` for each child that it wants, with the child's ends of a socket and a log pipe attached, and hears
+  `Forked`, and `Gone` when the child has ended, by itself or after `Stop` or `Kill`;
 * a worker sends `RunLeg` or `RunCallback` to a child, answers its questions (`Ask`) with `Answer`, and gets `Ended`. A
   child takes as many, one after the other, as it was forked for;
 * a triggerer sends triggers to a runner, which runs thousands of them on one event loop; the words are in
@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from bide.model.outcome import Outcome
 from bide.model.plan import Callback, DagPlan
-from bide.model.questions import Ask
+from bide.model.questions import Ask, ReadByFile
 
 # Parsing a file. --------------------------------------------------------------------------------------------
 
@@ -119,8 +119,17 @@ class Gone(Struct, frozen=True, tag=True):
     why: str = ""
 
 
-ToWarm = LoadFile | Fork | Stop | Kill
-FromWarm = Loaded | NotLoaded | Forked | Gone
+class Answer(Struct, frozen=True, tag=True):
+    """The answer to one question, or why there is none, in a sentence for the author."""
+
+    value: Any = None
+    refused: str | None = None
+
+
+ToWarm = LoadFile | Fork | Stop | Kill | Answer
+FromWarm = Loaded | NotLoaded | Forked | Gone | ReadByFile
+ToParser = ParseFiles | Answer
+FromParser = Parsed | ReadByFile
 
 
 EXIT_CUT_OFF = 113
@@ -189,13 +198,6 @@ class Ended(Struct, frozen=True, tag=True):
     again: bool = False
     peak_memory_kb: int = 0
     cpu_sec: float = 0.0
-
-
-class Answer(Struct, frozen=True, tag=True):
-    """The answer to the last question, or why there is none: a sentence for the task's author."""
-
-    value: Any = None
-    refused: str | None = None
 
 
 ToChild = RunLeg | RunCallback | Answer

@@ -6,6 +6,10 @@ from msgspec import Struct
 
 from bide.model.states import TaskState
 
+CONNECTION_IN_ENVIRONMENT = "BIDE_CONN_"
+VARIABLE_IN_ENVIRONMENT = "BIDE_VAR_"
+"""How the names begin by which variables and connections stand in the environment of a service, or of an author."""
+
 
 class GetXCom(Struct, frozen=True, kw_only=True, tag=True):
     """The value that a task has left under a key. Answer: its text, or None."""
@@ -118,6 +122,9 @@ class CountTasks(Struct, frozen=True, kw_only=True, tag=True):
     run_ids: tuple[str, ...] | None = None
     logical_dates: tuple[datetime, ...] | None = None
 
+
+ReadByFile = GetVariable | GetConnection
+"""What a DAG file may ask while it is imported."""
 
 Ask = (
     GetXCom

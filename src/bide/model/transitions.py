@@ -103,7 +103,13 @@ TASK_VERBS: tuple[Verb, ...] = (
     Verb("unqueue", _from([S.QUEUED], S.SCHEDULED), Fence.LEG, "scheduler", "the executor lost or refused it"),
     Verb("start", _from([S.QUEUED], S.RUNNING), Fence.LEG, "worker", "a child takes it up"),
     Verb("succeed", _from([S.RUNNING], S.SUCCESS), Fence.LEG, "worker", "its code returned"),
-    Verb("skip", _from([S.RUNNING], S.SKIPPED), Fence.LEG, "worker", "its code said so"),
+    Verb(
+        "skip",
+        _from([S.RUNNING, S.SCHEDULED], S.SKIPPED),
+        Fence.LEG,
+        "worker, scheduler",
+        f"its code said so; from scheduled only a sensor with `soft_fail` whose next method is `{FAIL_METHOD}`",
+    ),
     Verb(
         "fail",
         _from([S.RUNNING, S.SCHEDULED], S.FAILED, S.UP_FOR_RETRY),

@@ -32,10 +32,16 @@ class Crashes(Struct, frozen=True, tag="crashes"):
 
 WaitOver = Fires | Ends | Crashes
 
+# Why a `__fail__` leg is to fail: words that stand beside its error. ----------------------------------------------
+
 TRIGGER_FAILED = "trigger_failed"
 FAILED_FOR_GOOD = "trigger_failed_for_good"
+TRIGGER_TIMEOUT = "trigger_timeout"
 SENSOR_TIMEOUT = "sensor_timeout"
-"""Reasons that stand beside the error of a `__fail__` leg, among those of `lapse`."""
+EXECUTION_TIMEOUT = "execution_timeout"
 
 NEVER_AGAIN = frozenset({SENSOR_TIMEOUT, FAILED_FOR_GOOD})
-"""Reasons after which another try is of no use."""
+"""Another try is of no use."""
+
+TAKEN_SOFTLY = frozenset({SENSOR_TIMEOUT, FAILED_FOR_GOOD, TRIGGER_TIMEOUT, EXECUTION_TIMEOUT})
+"""A sensor with `soft_fail` counts as skipped."""

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Required, Unpack
 
-from bide.authoring import BaseOperator, Context, OperatorArguments, call_with_context, follow, get_current_context
+from bide.authoring import (
+    BaseOperator,
+    Context,
+    OperatorArguments,
+    TaskDeferred,
+    call_with_context,
+    follow,
+    get_current_context,
+    seen_from,
+    takes,
+)
+from bide.exceptions import TaskError, TaskFailed
 
 __all__ = ["BranchPythonOperator", "PythonOperator", "ShortCircuitOperator", "get_current_context"]
 
@@ -49,13 +60,57 @@ class PythonOperator(BaseOperator):
         self.template_ext = tuple(templates_exts or ())
         self.show_return_value_in_logs = show_return_value_in_logs
 
-    def execute(self, context: Context) -> Any:
-        """Call the function."""
-        context["templates_dict"] = self.templates_dict
-        result = call_with_context(self.python_callable, self.op_args, self.op_kwargs, context)
+    def execute(self, context: Context, **resumed: Any) -> Any:
+        """Call the function; after a wait, with what has come of it."""
+        return self.conclude(
+            self._call(self.python_callable, self.op_args, {**self.op_kwargs, **resumed}, context), context
+        )
+
+    def resume_execution(self, next_method: str, next_kwargs: Mapping[str, Any], context: Context) -> Any:
+        """Go on after a wait: in the function, or in another one that it has named."""
+        if hasattr(self, next_method):
+            return super().resume_execution(next_method, next_kwargs, context)
+        function = seen_from(self.python_callable, next_method)
+        if function is None:
+            raise TaskFailed(f"There is no function {next_method}() any more that {self._name()} could see.")
+        return self.conclude(self._call(function, (), next_kwargs, context), context)
+
+    def conclude(self, result: Any, context: Context) -> Any:
+        """Make of what the function has returned what the task returns."""
         if self.show_return_value_in_logs:
             self.log.info("Done. Returned value was: %.1000s", result)
         return result
+
+    def _call(
+        self, function: Callable[..., Any], args: Collection[Any], kwargs: Mapping[str, Any], context: Any
+    ) -> Any:
+        context["templates_dict"] = self.templates_dict
+        if "event" in kwargs and not takes(function, "event"):
+            kwargs = {name: value for name, value in kwargs.items() if name != "event"}
+        try:
+            return call_with_context(function, args, kwargs, context)
+        except TaskDeferred as deferred:
+            self._refuse_lost_way(deferred)
+            raise
+
+    def _refuse_lost_way(self, deferred: TaskDeferred) -> None:
+        """Refuse a wait after which the task could not go on, or would not know that it has waited."""
+        name = deferred.method_name
+        if deferred.function is not None and seen_from(self.python_callable, name) is not deferred.function:
+            raise TaskError(
+                f"{self._name()} cannot see {name}() under its name, so it could not go on in it: write it beside "
+                f"{self._name()}, outside of it."
+            ) from None
+        if deferred.function is None and not hasattr(self, name) and seen_from(self.python_callable, name) is None:
+            raise TaskError(f"{self._name()} cannot go on in {name!r}: it sees no function of this name.") from None
+        if name == "execute" and not takes(self.python_callable, "event"):
+            raise TaskError(
+                f"{self._name()} is called again after the wait and would not notice: give it an argument "
+                "`event=None`, or name the function to go on in."
+            ) from None
+
+    def _name(self) -> str:
+        return f"{getattr(self.python_callable, '__name__', 'the function')}()"
 
 
 class BranchPythonOperator(PythonOperator):
@@ -63,9 +118,9 @@ class BranchPythonOperator(PythonOperator):
 
     branches = True
 
-    def execute(self, context: Context) -> Any:
+    def conclude(self, result: Any, context: Context) -> Any:
         """Let the function choose."""
-        return follow(context, super().execute(context))
+        return follow(context, super().conclude(result, context))
 
 
 class ShortCircuitOperator(PythonOperator):
@@ -80,9 +135,9 @@ class ShortCircuitOperator(PythonOperator):
         super().__init__(**kwargs)
         self.ignore_downstream_trigger_rules = ignore_downstream_trigger_rules
 
-    def execute(self, context: Context) -> Any:
+    def conclude(self, result: Any, context: Context) -> Any:
         """Let the function decide."""
-        condition = super().execute(context)
+        condition = super().conclude(result, context)
         if condition:
             self.log.info("Going on: the function has returned something true.")
             context["ti"].skip_tasks([])

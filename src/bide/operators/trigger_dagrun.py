@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Any, Unpack
 
 from bide.authoring import BaseOperator, Context, DagRunState, OperatorArguments, clear_run, launch_run, rest, run_state
+from bide.authoring import conf as settings
 from bide.exceptions import TaskError, TaskSkipped
+from bide.triggers.external_task import DagRunTrigger
 
 XCOM_RUN_ID = "trigger_run_id"
 
@@ -32,6 +34,7 @@ class TriggerDagRunOperator(BaseOperator):
         poke_interval: float = 60,
         allowed_states: Collection[str] | None = None,
         failed_states: Collection[str] | None = None,
+        deferrable: bool | None = None,
         **kwargs: Unpack[OperatorArguments],
     ) -> None:
         super().__init__(**kwargs)
@@ -45,6 +48,8 @@ class TriggerDagRunOperator(BaseOperator):
         self.poke_interval = poke_interval
         self.allowed_states = {DagRunState(state) for state in allowed_states or (DagRunState.SUCCESS,)}
         self.failed_states = {DagRunState(state) for state in failed_states or (DagRunState.FAILED,)}
+        by_default = wait_for_completion and settings.getboolean("operators", "default_deferrable")
+        self.deferrable = by_default if deferrable is None else deferrable
 
     def execute(self, context: Context) -> None:
         """Launch the run."""
@@ -56,8 +61,20 @@ class TriggerDagRunOperator(BaseOperator):
         run_id = launched or run_id
         self.log.info("Launched run %s of DAG %s.", run_id, self.trigger_dag_id)
         context["ti"].xcom_push(XCOM_RUN_ID, run_id)
+        if self.wait_for_completion and self.deferrable:
+            trigger = DagRunTrigger(
+                self.trigger_dag_id,
+                run_id,
+                states=self.allowed_states | self.failed_states,
+                poke_interval=self.poke_interval,
+            )
+            self.defer(trigger=trigger, method_name="execute_complete", kwargs={"run_id": run_id})
         if self.wait_for_completion:
             self._wait(run_id)
+
+    def execute_complete(self, context: Context, run_id: str, event: str) -> None:
+        """Go on when the run has ended."""
+        self._has_ended(run_id, DagRunState(event))
 
     def _date(self) -> datetime | None:
         if isinstance(self.logical_date, str):
@@ -79,12 +96,17 @@ class TriggerDagRunOperator(BaseOperator):
     def _wait(self, run_id: str) -> None:
         while True:
             state = run_state(self.trigger_dag_id, run_id=run_id)
-            if state in self.failed_states:
-                raise TaskError(f"Run {run_id!r} of DAG {self.trigger_dag_id!r} has ended as {state}.")
-            if state in self.allowed_states:
-                self.log.info("Run %s has ended as %s.", run_id, state)
+            if self._has_ended(run_id, state):
                 return
             if state is None:
                 raise TaskError(f"Run {run_id!r} of DAG {self.trigger_dag_id!r} is gone.")
             self.log.info("Run %s is %s; looking again in %s s.", run_id, state, self.poke_interval)
             rest(self.poke_interval)
+
+    def _has_ended(self, run_id: str, state: DagRunState | None) -> bool:
+        if state in self.failed_states:
+            raise TaskError(f"Run {run_id!r} of DAG {self.trigger_dag_id!r} has ended as {state}.")
+        if state in self.allowed_states:
+            self.log.info("Run %s has ended as %s.", run_id, state)
+            return True
+        return False

@@ -38,6 +38,12 @@ class Masker:
             known = sorted(self._spellings, key=len, reverse=True)
             self._pattern = re.compile("|".join(map(re.escape, known)))
 
+    def include(self, other: "Masker") -> None:
+        """Mask what another one masks, too."""
+        if other._spellings - self._spellings:
+            self._spellings |= other._spellings
+            self.learn()
+
     def __call__(self, text: str) -> str:
         """Return the text without its secrets."""
         return text if self._pattern is None else self._pattern.sub(SHOWN, text)

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
+from bide.settings.declared import Operators, settings_in
+
 # What the engine's own settings and PostgreSQL's clients are given in the environment.
 WITHHELD_BEGINNINGS = ("BIDE_", "PG")
 WITHHELD_WORD = "DATABASE_URL"
@@ -12,10 +14,17 @@ DEFAULT_CODE = "bide.children.code"
 """The module that knows, in children, how a file is loaded and a leg is run. Its name is all that a service knows."""
 
 
-def environment(environ: Mapping[str, str], secrets: Iterable[str] = ()) -> dict[str, str]:
-    """Return what children may see of the environment: no setting, no database, and no value that holds a secret."""
+def environment(
+    environ: Mapping[str, str], secrets: Iterable[str] = (), operators: Operators | None = None
+) -> dict[str, str]:
+    """Return what children may see of the environment: no database, and no value that holds a secret.
+
+    Of the settings they see those for operators, which an author's code may ask for: `bide.conf`.
+    """
     hidden = [secret for secret in secrets if secret]
-    return {
+    known = {} if operators is None else settings_in(Operators)
+    told = {setting.variable: str(getattr(operators, key)).lower() for key, setting in known.items()}
+    return told | {
         name: value
         for name, value in environ.items()
         if not name.upper().startswith(WITHHELD_BEGINNINGS)

@@ -1,12 +1,20 @@
-"""What may go on next: queued runs begin, scheduled tasks are queued, as far as there is room.
+"""What may go on next: queued runs begin, scheduled tasks are queued or begin in their triggers, if there is room.
 
 The turn is read before the room is counted. If somebody else has handed out room in the meantime, the statement is
 refused, and the next step counts anew.
 """
 
+from collections.abc import Sequence
+
+from bide.model.wait import Wait
+from bide.process.waits import as_stored
+from bide.scheduler.plans import Plans
 from bide.scheduler.room import Room
-from bide.store import queueing, runs, views
+from bide.sealing import Sealer
+from bide.store import deferral, queueing, runs, views
 from bide.store.database import Database
+from bide.store.rows import Leg
+from bide.store.views import Candidate
 
 MOST_LOOKS = 20
 """Looks past those who have met a limit, in one step."""
@@ -21,17 +29,56 @@ async def begin_runs(db: Database, who: str, limit: int) -> int:
     return len(await runs.begin(db, who, turn, ids)) if ids else 0
 
 
-async def queue_tasks(db: Database, who: str, limit: int) -> int:
-    """Queue what there is room for, and tell how many that were."""
-    turn = await views.current_turn(db)
-    room = Room.of(await views.pool_room(db), await views.busy(db))
-    # Thousands may wait for the few slots that have just become free.
-    look_at = min(limit, room.most_free + BESIDE)
-    admitted = []
-    for _ in range(MOST_LOOKS):
-        found = await views.candidates(db, room.open_pools, look_at, room.full_runs, room.full_tasks, room.full_in_run)
-        admitted = room.admit(found)
-        if admitted or len(found) < look_at:
-            break
-        look_at = limit
-    return len(await queueing.enqueue(db, who, turn, admitted))
+class Admission:
+    """Hands out room to tasks."""
+
+    def __init__(self, db: Database, plans: Plans, sealer: Sealer, who: str, limit: int) -> None:
+        self._db, self._plans, self._sealer, self._who, self._limit = db, plans, sealer, who, limit
+
+    async def hand_out(self) -> tuple[int, int]:
+        """Let go on what there is room for; tell how many tasks were queued, and how many began in their triggers."""
+        turn = await views.current_turn(self._db)
+        room = Room.of(await views.pool_room(self._db), await views.busy(self._db))
+        admitted = await self._admitted(room)
+        starts = await self._starts(admitted)
+        queued = [Leg(one.id, one.leg) for one in admitted if one.id not in starts]
+        deferred = 0
+        if starts:
+            waits = [(one, starts[one.id]) for one in admitted if one.id in starts]
+            deferred = await self._defer_at_start(turn, waits)
+            # The room was counted for both, and nobody else has had a turn if this one was ours.
+            turn += 1
+        return len(await queueing.enqueue(self._db, self._who, turn, queued)) if queued else 0, deferred
+
+    async def _admitted(self, room: Room) -> list[Candidate]:
+        # Thousands may wait for the few slots that have just become free.
+        look_at = min(self._limit, room.most_free + BESIDE)
+        for _ in range(MOST_LOOKS):
+            found = await views.candidates(
+                self._db, room.open_pools, look_at, room.full_runs, room.full_tasks, room.full_in_run
+            )
+            admitted = room.admit(found)
+            if admitted or len(found) < look_at:
+                return admitted
+            look_at = self._limit
+        return []
+
+    async def _starts(self, admitted: Sequence[Candidate]) -> dict[int, Wait]:
+        """Find those that begin in their triggers; whatever has begun goes on where it was."""
+        fresh = [one for one in admitted if not one.resumes and one.dag_version_id is not None]
+        versions = await self._plans.of({one.dag_version_id for one in fresh if one.dag_version_id is not None})
+        starts = {}
+        for one in fresh:
+            version = versions.get(one.dag_version_id or 0)
+            task = version.tasks.get(one.task_id) if version else None
+            if task is not None and task.start_from_trigger is not None:
+                starts[one.id] = task.start_from_trigger
+        return starts
+
+    async def _defer_at_start(self, turn: int, starts: Sequence[tuple[Candidate, Wait]]) -> int:
+        numbers = await deferral.reserve_trigger_ids(self._db, len(starts))
+        waits = [
+            as_stored(wait, Leg(one.id, one.leg), one.dag_version_id, number, self._sealer)
+            for (one, wait), number in zip(starts, numbers, strict=True)
+        ]
+        return len(await deferral.defer_at_start(self._db, self._who, turn, waits))

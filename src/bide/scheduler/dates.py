@@ -6,11 +6,11 @@ from datetime import timedelta
 import msgspec
 
 from bide.model.retry import Retry, RetryPolicy, after_failure
-from bide.model.wait_over import NEVER_AGAIN
+from bide.model.wait_over import NEVER_AGAIN, TAKEN_SOFTLY
 from bide.scheduler.plans import Plans, Version
 from bide.store import deferral, legs, people, queueing, runs, views
 from bide.store.database import Database
-from bide.store.legs import FailedLeg
+from bide.store.legs import FailedLeg, SkippedLeg
 from bide.store.runs import Picture, Unstarted
 from bide.store.views import Expiring, Failing
 
@@ -36,8 +36,12 @@ class Dates:
         """Finish the legs that have only to fail: no worker is needed for that."""
         failing = await views.failing(self._db, self._limit)
         versions = await self._plans.of([row.dag_version_id for row in failing if row.dag_version_id is not None])
-        failed = [_failed(row, versions.get(row.dag_version_id or 0)) for row in failing]
-        return len(await legs.fail(self._db, self._who, failed)) if failed else 0
+        ends = [_end(row, versions.get(row.dag_version_id or 0)) for row in failing]
+        failed = [end for end in ends if isinstance(end, FailedLeg)]
+        skipped = [end for end in ends if isinstance(end, SkippedLeg)]
+        done = await legs.fail(self._db, self._who, failed) if failed else []
+        done += await legs.skip(self._db, self._who, skipped) if skipped else []
+        return len(done)
 
     async def _expire_runs(self) -> Sequence[object]:
         expiring = await views.expiring(self._db, self._limit)
@@ -52,10 +56,13 @@ def _picture(run: Expiring) -> Picture:
     return Picture(run.id, run.epoch)
 
 
-def _failed(row: Failing, version: Version | None) -> FailedLeg:
+def _end(row: Failing, version: Version | None) -> FailedLeg | SkippedLeg:
+    """Decide what a wait comes to that has failed, by the same rules as the end of a leg on a worker."""
     task = version.tasks.get(row.task_id) if version else None
     policy = task.retry if task else RetryPolicy()
     said = msgspec.json.decode(row.next_kwargs, type=dict[str, object])
+    if task and task.soft_fail and said.get("reason") in TAKEN_SOFTLY:
+        return SkippedLeg(row.id, row.leg, f"Skipped instead of failing: {said.get('error')}", "scheduled")
     retryable = said.get("reason") not in NEVER_AGAIN
     tries = max(1, row.try_number)
     following = after_failure(policy, tries, row.max_tries, retryable=retryable, seed=row.id)

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from bide.store.rows import Leg
 from bide.store.views import Busy, Candidate, PoolRoom
 
 
@@ -46,9 +45,9 @@ class Room:
         """How many slots there are in the pool that has most of them."""
         return max(0, max(self.slots.values(), default=0))
 
-    def admit(self, candidates: Sequence[Candidate]) -> list[Leg]:
-        """Choose those that may be queued."""
-        return [Leg(one.id, one.leg) for one in candidates if self._admits(one)]
+    def admit(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Choose those that may go on."""
+        return [one for one in candidates if self._admits(one)]
 
     def _admits(self, one: Candidate) -> bool:
         task, in_run = (one.dag_id, one.task_id), (one.dag_run_id, one.task_id)

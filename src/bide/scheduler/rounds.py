@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from bide.scheduler import admission
+from bide.scheduler.admission import Admission, begin_runs
 from bide.scheduler.consequences import Consequences
 from bide.scheduler.dates import Dates
 from bide.scheduler.plans import Plans
 from bide.scheduler.schedules import Schedules
 from bide.scheduler.versions import adopt
+from bide.sealing import Sealer
 from bide.store import views
 from bide.store.database import Database
 from bide.store.views import Agenda
@@ -22,7 +23,13 @@ class Rounds:
     """One scheduler's work; `share` of `shares` runs is its own."""
 
     def __init__(
-        self, db: Database, ring: Callable[[Channel], object], who: str, kill_patience: timedelta, limit: int
+        self,
+        db: Database,
+        ring: Callable[[Channel], object],
+        sealer: Sealer,
+        who: str,
+        kill_patience: timedelta,
+        limit: int,
     ) -> None:
         self.shares, self.share = 1, 0
         self.more = False
@@ -32,6 +39,7 @@ class Rounds:
         self._consequences = Consequences(db, self.plans, who, kill_patience, limit)
         self._dates = Dates(db, self.plans, who, kill_patience, limit)
         self._schedules = Schedules(db, self.plans, who)
+        self._admission = Admission(db, self.plans, sealer, who, limit)
 
     async def go(self) -> timedelta | None:
         """Do what there is to do, and tell how long it is until something is due."""
@@ -54,12 +62,14 @@ class Rounds:
         if agenda.failing:
             done += await self._dates.finish_failing()
         if agenda.queued or done:
-            done += await admission.begin_runs(self._db, self._who, self._limit)
+            done += await begin_runs(self._db, self._who, self._limit)
         if agenda.looks or done:
             done += await self._consequences.follow(self.shares, self.share)
         if agenda.scheduled or done:
-            queued = await admission.queue_tasks(self._db, self._who, self._limit)
+            queued, deferred = await self._admission.hand_out()
             if queued:
                 self._ring(Channel.WORKER)
-            done += queued
+            if deferred:
+                self._ring(Channel.TRIGGERER)
+            done += queued + deferred
         return done

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Sequence
 from datetime import timedelta
 
+from bide import keys
 from bide.process.loop import Chore
 from bide.process.membership import Member
 from bide.process.program import Ground
@@ -45,7 +46,8 @@ class SchedulerService:
         db, limit = self._place.db, self._settings.batch_size
         kill_patience = timedelta(seconds=self._place.settings.triggerer.kill_deadline_sec)
         self._member = member
-        self._rounds = Rounds(db, self._place.bells.ring, member.who, kill_patience, limit)
+        sealer = keys.sealer(self._place.settings)
+        self._rounds = Rounds(db, self._place.bells.ring, sealer, member.who, kill_patience, limit)
         self._household = Household(db, member.who, limit)
 
     def chores(self) -> Sequence[Chore]:

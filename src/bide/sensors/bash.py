@@ -6,8 +6,9 @@ import tempfile
 from collections.abc import Collection
 from typing import Unpack
 
-from bide.authoring import BaseSensorOperator, Context, SensorArguments, Shell, environment
+from bide.authoring import BaseSensorOperator, BaseTrigger, Context, SensorArguments, Shell, environment
 from bide.exceptions import TaskError
+from bide.triggers.command import CommandTrigger
 
 
 class BashSensor(BaseSensorOperator):
@@ -18,6 +19,7 @@ class BashSensor(BaseSensorOperator):
 
     template_fields: Collection[str] = ("bash_command", "env")
     template_ext: Collection[str] = (".sh", ".bash")
+    has_both_modes = True
 
     def __init__(
         self,
@@ -46,6 +48,16 @@ class BashSensor(BaseSensorOperator):
         if code and self.retry_exit_code is not None and code != self.retry_exit_code:
             raise TaskError(f"The command has ended with exit code {code}.")
         return code == 0
+
+    def trigger(self, context: Context) -> BaseTrigger:
+        """Run the command where triggers run."""
+        return CommandTrigger(
+            self.bash_command,
+            env=self.env,
+            retry_exit_code=self.retry_exit_code,
+            poke_interval=self.poke_interval,
+            end_from_trigger=self.ends_in_trigger,
+        )
 
     def on_kill(self) -> None:
         """Stop the command and everything that it has started."""

@@ -6,14 +6,16 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Unpack
 
-from bide.authoring import BaseSensorOperator, Context, SensorArguments, utcnow
+from bide.authoring import BaseSensorOperator, BaseTrigger, Context, SensorArguments, utcnow
 from bide.exceptions import TaskFailed
+from bide.triggers.temporal import DateTimeTrigger
 
 
 class DateTimeSensor(BaseSensorOperator):
     """Waits until a date has come. It may be a template, such as "{{ data_interval_end.add(hours=2) }}"."""
 
     template_fields: Collection[str] = ("target_time",)
+    has_both_modes = True
 
     def __init__(self, *, target_time: str | datetime, **kwargs: Unpack[SensorArguments]) -> None:
         super().__init__(**kwargs)
@@ -23,6 +25,10 @@ class DateTimeSensor(BaseSensorOperator):
         """Look at the clock."""
         self.log.info("Waiting until %s", self.target_time)
         return utcnow() >= self._target()
+
+    def trigger(self, context: Context) -> BaseTrigger:
+        """Let the date be a row."""
+        return DateTimeTrigger(self._target(), end_from_trigger=self.ends_in_trigger)
 
     def _target(self) -> datetime:
         if isinstance(self.target_time, datetime):

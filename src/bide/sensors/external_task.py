@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from bide.authoring import (
     BaseSensorOperator,
+    BaseTrigger,
     Context,
     DagRunState,
     SensorArguments,
@@ -18,6 +19,7 @@ from bide.authoring import (
     task_ids,
 )
 from bide.exceptions import TaskError, TaskFailed, TaskSkipped
+from bide.triggers.external_task import ExternalTaskTrigger
 
 
 class ExternalTaskSensor(BaseSensorOperator):
@@ -34,6 +36,7 @@ class ExternalTaskSensor(BaseSensorOperator):
         "external_task_group_id",
     )
     ui_color = "#4db7db"
+    has_both_modes = True
 
     def __init__(
         self,
@@ -84,6 +87,24 @@ class ExternalTaskSensor(BaseSensorOperator):
             self.check_existence = False
         self.log.info("Looking at DAG %s for %s", self.external_dag_id, ", ".join(map(str, dates)))
         return self._look_at_runs(dates) if self.whole_run else self._look_at_tasks(dates)
+
+    def trigger(self, context: Context) -> BaseTrigger:
+        """Let somebody look who looks for all that wait for the same."""
+        failed, skipped = self.failed_states, self.skipped_states
+        if self.soft_fail:
+            failed, skipped = set(), failed | skipped
+        whole_run, by_group = self.whole_run, self.external_task_group_id is not None
+        return ExternalTaskTrigger(
+            self.external_dag_id,
+            self._dates(context),
+            external_task_ids=None if whole_run or by_group else self._named_tasks(),
+            external_task_group_id=self.external_task_group_id,
+            allowed_states=self.allowed_states,
+            skipped_states=skipped,
+            failed_states=failed,
+            poke_interval=self.poke_interval,
+            end_from_trigger=self.ends_in_trigger,
+        )
 
     def _dates(self, context: Context) -> list[datetime]:
         date = context["dag_run"].logical_date

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from collections.abc import Collection
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Unpack
 
-from bide.authoring import BaseHook, BaseSensorOperator, Context, SensorArguments
+from bide.authoring import BaseHook, BaseSensorOperator, BaseTrigger, Context, SensorArguments
+from bide.triggers.file import FileTrigger, first_file
 
 
 class FileSensor(BaseSensorOperator):
@@ -20,6 +19,7 @@ class FileSensor(BaseSensorOperator):
 
     template_fields: Collection[str] = ("filepath",)
     ui_color = "#91818a"
+    has_both_modes = True
 
     def __init__(
         self,
@@ -46,12 +46,13 @@ class FileSensor(BaseSensorOperator):
         """Look for the file."""
         path = self.path
         self.log.info("Looking for %s", path)
-        return any(self._is_there(Path(found)) for found in glob.iglob(path, recursive=self.recursive))
+        found = first_file(path, self.recursive)
+        if found is not None:
+            self.log.info("Found %s, last changed %s", found, datetime.fromtimestamp(os.stat(found).st_mtime, UTC))
+        return found is not None
 
-    def _is_there(self, path: Path) -> bool:
-        if path.is_dir():
-            return any(files for _, _, files in os.walk(path))
-        if not path.is_file():
-            return False
-        self.log.info("Found %s, last changed %s", path, datetime.fromtimestamp(path.stat().st_mtime, UTC))
-        return True
+    def trigger(self, context: Context) -> BaseTrigger:
+        """Look where triggers run: the folder must be reachable from there."""
+        return FileTrigger(
+            self.path, recursive=self.recursive, poke_interval=self.poke_interval, end_from_trigger=self.ends_in_trigger
+        )

@@ -7,10 +7,17 @@ from typing import Any, Unpack
 
 import httpx
 
-from bide.authoring import BaseHook, BaseSensorOperator, Connection, Context, SensorArguments, call_with_context
+from bide.authoring import (
+    BaseHook,
+    BaseSensorOperator,
+    BaseTrigger,
+    Connection,
+    Context,
+    SensorArguments,
+    call_with_context,
+)
 from bide.exceptions import TaskError
-
-_PATIENCE_SEC = 60
+from bide.triggers.http import HttpTrigger, client_options, is_good, params_in, target
 
 
 class HttpSensor(BaseSensorOperator):
@@ -22,6 +29,7 @@ class HttpSensor(BaseSensorOperator):
 
     template_fields: Collection[str] = ("endpoint", "request_params", "headers")
     ui_color = "#7D90B2"
+    has_both_modes = True
 
     def __init__(
         self,
@@ -50,43 +58,36 @@ class HttpSensor(BaseSensorOperator):
 
     def poke(self, context: Context) -> bool:
         """Ask the server once."""
-        url, login, headers = self._target()
+        url, login, headers = target(self.endpoint, self._connection())
         self.log.info("Asking %s", url)
-        # Airflow sends params in the body of a POST, and in the address otherwise.
-        where = "params" if self.method.upper() in ("GET", "HEAD") else "data"
         try:
             with httpx.Client(
-                auth=login,
-                headers={**headers, **self.headers},
-                timeout=self.extra_options.get("timeout", _PATIENCE_SEC),
-                verify=self.extra_options.get("verify", True),
-                follow_redirects=self.extra_options.get("allow_redirects", True),
+                auth=login, headers={**headers, **self.headers}, **client_options(dict(self.extra_options))
             ) as client:
-                arguments = {**({where: self.request_params} if self.request_params else {}), **self.request_kwargs}
-                response = client.request(self.method.upper(), url, **arguments)
+                where = {params_in(self.method): self.request_params} if self.request_params else {}
+                response = client.request(self.method.upper(), url, **{**where, **self.request_kwargs})
         except httpx.HTTPError as error:
             raise TaskError(f"{url} gives no answer: {error}.") from error
-        if str(response.status_code) in self.response_error_codes_allowlist:
+        if not is_good(response, self.response_error_codes_allowlist):
             self.log.info("Answered with status %s: not there yet.", response.status_code)
             return False
-        if response.is_error:
-            raise TaskError(f"{url} has answered with status {response.status_code}.")
         return self.response_check is None or bool(call_with_context(self.response_check, (response,), {}, context))
 
-    def _target(self) -> tuple[str, tuple[str, str] | None, dict[str, str]]:
-        if "://" in self.endpoint:
-            return self.endpoint, None, {}
-        connection = BaseHook.get_connection(self.http_conn_id)
-        login = (connection.login, connection.password or "") if connection.login else None
-        headers = {name: str(value) for name, value in connection.extra_dejson.items()}
-        return f"{_base(connection)}/{self.endpoint.lstrip('/')}", login, headers
+    def trigger(self, context: Context) -> BaseTrigger:
+        """Ask from the event loop; what only a function can tell is asked in a thread."""
+        if self.response_check is not None or self.request_kwargs:
+            return super().trigger(context)
+        return HttpTrigger(
+            self.endpoint,
+            http_conn_id=self.http_conn_id,
+            method=self.method,
+            request_params=self.request_params,
+            headers=self.headers,
+            response_error_codes_allowlist=self.response_error_codes_allowlist,
+            extra_options=dict(self.extra_options),
+            poke_interval=self.poke_interval,
+            end_from_trigger=self.ends_in_trigger,
+        )
 
-
-def _base(connection: Connection) -> str:
-    host = connection.host or ""
-    if "://" in host:
-        base = host.rstrip("/")
-    else:
-        scheme = connection.schema or ("https" if connection.conn_type == "https" else "http")
-        base = f"{scheme}://{host}"
-    return base if connection.port is None else f"{base}:{connection.port}"
+    def _connection(self) -> Connection | None:
+        return None if "://" in self.endpoint else BaseHook.get_connection(self.http_conn_id)

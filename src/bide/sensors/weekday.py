@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from typing import Unpack
 
-from bide.authoring import BaseSensorOperator, Context, SensorArguments, near, utcnow
+from bide.authoring import BaseSensorOperator, BaseTrigger, Context, SensorArguments, near, utcnow
 from bide.exceptions import TaskFailed
+from bide.triggers.temporal import DateTimeTrigger, TimeDeltaTrigger
 
 
 class WeekDay(IntEnum):
@@ -25,6 +26,8 @@ class WeekDay(IntEnum):
 
 class DayOfWeekSensor(BaseSensorOperator):
     """Waits until it is one of some days of the week, in the time zone of the DAG."""
+
+    has_both_modes = True
 
     def __init__(
         self,
@@ -53,3 +56,15 @@ class DayOfWeekSensor(BaseSensorOperator):
         today = WeekDay(date.astimezone(self.dag.timezone or UTC).isoweekday())
         self.log.info("Waiting for %s; it is %s", ", ".join(day.name for day in sorted(self.week_days)), today.name)
         return today in self.week_days
+
+    def trigger(self, context: Context) -> BaseTrigger:
+        """Let the beginning of the next of these days be a row."""
+        if self.poke(context):
+            return TimeDeltaTrigger(timedelta(0), end_from_trigger=self.ends_in_trigger)
+        if self.use_task_logical_date:  # the day of the run stays what it is
+            return TimeDeltaTrigger(timedelta(seconds=self.timeout, days=1))
+        midnight = utcnow().astimezone(self.dag.timezone or UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        days = [midnight + timedelta(days=number) for number in range(1, 8)]
+        return DateTimeTrigger(
+            next(day for day in days if day.isoweekday() in self.week_days), end_from_trigger=self.ends_in_trigger
+        )

@@ -62,14 +62,23 @@ changed as (
 {{announced}}, {{looked}}, {{entry}}
 {{answer}}
 
+-- fragment: ending
+-- Legs that end on a worker, or in their wait with nothing but to be finished. The caller names the state it leaves: a
+-- worker's late word never touches a leg that the scheduler has to finish.
+held as materialized (
+    select g.* from given g {{its_task}}
+    where t.state = g.from_state and (t.state = 'running' or (t.state = 'scheduled' and t.next_method = '__fail__'))
+)
+
 -- name: skip
--- The task's code found that there is nothing to do.
+-- The task's code found that there is nothing to do, or a sensor whose time is up takes that softly.
 with {{moment}},
 given as (
-    select distinct on (id, leg) * from unnest($2::bigint[], $3::integer[], $4::text[]) as given (id, leg, why)
+    select distinct on (id, leg) *
+    from unnest($2::bigint[], $3::integer[], $4::text[], $5::text[]) as given (id, leg, why, from_state)
     order by id, leg
 ),
-{{running}},
+{{ending}},
 changed as (
     update task_instance t set
         state = 'skipped', end_date = moment.now, next_method = null, next_kwargs = null, {{over}}
@@ -82,7 +91,6 @@ changed as (
 
 -- name: fail
 -- The try has failed, on a worker or in its wait. With a time to rest the task tries again after it, else it is over.
--- The caller names the state it leaves: a worker's late word never touches a leg that the scheduler has to fail.
 with {{moment}},
 given as (
     select distinct on (id, leg) *
@@ -90,10 +98,7 @@ given as (
         as given (id, leg, from_state, rest, why)
     order by id, leg
 ),
-held as materialized (
-    select g.* from given g {{its_task}}
-    where t.state = g.from_state and (t.state = 'running' or (t.state = 'scheduled' and t.next_method = '__fail__'))
-),
+{{ending}},
 changed as (
     update task_instance t set
         state = case when h.rest is null then 'failed' else 'up_for_retry' end,

@@ -39,11 +39,12 @@ class Started(Struct, frozen=True):
 
 
 class SkippedLeg(Struct, frozen=True):
-    """A leg whose code found that there is nothing to do."""
+    """A leg that is skipped in a given state: its code found that there is nothing to do, or its time is up."""
 
     id: int
     leg: int
     why: str
+    from_state: Literal["running", "scheduled"] = "running"
 
 
 class FailedLeg(Struct, frozen=True):
@@ -78,7 +79,7 @@ async def succeed(db: Database, who: str, legs: Sequence[Leg], xcoms: Sequence[X
 
 
 async def skip(db: Database, who: str, legs: Sequence[SkippedLeg]) -> list[Changed]:
-    """Their code found that there is nothing to do."""
+    """There is nothing to do for them: on a worker, or as a `__fail__` leg that the scheduler finishes softly."""
     return await db.verb("skip", who, legs, *columns(SkippedLeg, legs))
 
 

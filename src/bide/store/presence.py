@@ -1,16 +1,14 @@
 """The lock that tells of a process's death at once: held on a connection of its own, which dies with the process."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
 import asyncpg
 
+from bide.store.interruption import Interruption
 from bide.store.jobs import hold_lock
 from bide.store.wake import ALIVE_EVERY_SEC, alive
-
-log = logging.getLogger(__name__)
 
 AGAIN_AFTER_SEC = 0.2
 
@@ -19,11 +17,17 @@ async def keep_lock(
     url: str, job_id: int, held: Callable[[], Awaitable[object]], alive_every_sec: float = ALIVE_EVERY_SEC
 ) -> NoReturn:
     """Hold the lock of a job until this is cancelled; calls `held` each time it is taken, for it may have been lost."""
+    interruption = Interruption(f"The lock of job {job_id}", "taking it again")
+
+    async def is_held() -> None:
+        interruption.back()
+        await held()
+
     while True:
         try:
-            await _hold_on_one_connection(url, job_id, held, alive_every_sec)
+            await _hold_on_one_connection(url, job_id, is_held, alive_every_sec)
         except Exception as error:
-            log.warning("The lock of job %d was lost; taking it again: %r", job_id, error)
+            interruption.lost(error)
         await asyncio.sleep(AGAIN_AFTER_SEC)
 
 

@@ -43,6 +43,7 @@ class Candidate(Struct, frozen=True):
     max_active_tis_per_dagrun: int | None
     max_active_tasks: int
     resumes: bool
+    dag_version_id: int | None
 
 
 class Failing(Struct, frozen=True):

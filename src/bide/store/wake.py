@@ -18,6 +18,7 @@ import asyncpg
 from bide.errors import DatabaseUnavailable
 from bide.sql import statement
 from bide.store.database import Database
+from bide.store.interruption import Interruption
 
 log = logging.getLogger(__name__)
 
@@ -88,16 +89,21 @@ async def listening(
 async def _listen(
     url: str, channels: Collection[Channel], woken: Callable[[Channel], object], every_sec: float
 ) -> None:
+    interruption = Interruption("The connection for hints", "looking by itself until it is back")
     while True:
         try:
-            await _listen_on_one_connection(url, channels, woken, every_sec)
+            await _listen_on_one_connection(url, channels, woken, every_sec, interruption.back)
         except Exception as error:
-            log.warning("The connection for hints was lost; looking by itself until it is back: %r", error)
+            interruption.lost(error)
         await asyncio.sleep(RECONNECT_PAUSE_SEC)
 
 
 async def _listen_on_one_connection(
-    url: str, channels: Collection[Channel], woken: Callable[[Channel], object], every_sec: float
+    url: str,
+    channels: Collection[Channel],
+    woken: Callable[[Channel], object],
+    every_sec: float,
+    listens: Callable[[], None],
 ) -> None:
     connection = await asyncpg.connect(
         url, timeout=every_sec, command_timeout=every_sec, server_settings={"application_name": "bide hints"}
@@ -113,6 +119,7 @@ async def _listen_on_one_connection(
         for channel in channels:
             await connection.add_listener(channel, heard)
         connection.add_termination_listener(lambda _connection: something.set())
+        listens()
         # Listen first, then look: what was missed in between is found now.
         hinted.update(channels)
         while True:

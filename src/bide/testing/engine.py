@@ -80,7 +80,7 @@ class Engine(Records):
         bells = Bells(Hints(db))
         sealer = Sealer([generate_key()])
         self._sealer = sealer
-        self._rounds = Rounds(db, lambda channel: None, WHO, KILL_PATIENCE, MANY)
+        self._rounds = Rounds(db, lambda channel: None, sealer, WHO, KILL_PATIENCE, MANY)
         self._answers = Answers(db, bells, sealer, environ, KILL_PATIENCE)
         logs = LogWriter(db)
         self._outbox = Outbox(db, sealer, logs, lambda: None)

@@ -1,23 +1,57 @@
 """Files of somebody who tests a DAG: with DAGs, and with the variables and connections that they need."""
 
 import json
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bide.authoring import DAG
 from bide.authoring.collect import collect
+from bide.authoring.port import answering
 from bide.children.parser import read, unreadable
 from bide.errors import Refusal
+from bide.exceptions import EngineRefused
 from bide.model.connection import read_connection
+from bide.model.questions import (
+    CONNECTION_IN_ENVIRONMENT,
+    VARIABLE_IN_ENVIRONMENT,
+    Ask,
+    GetConnection,
+    GetVariable,
+)
 
 
-def load(path: str, root: str) -> dict[str, DAG]:
-    """Run a DAG file, with its imports starting from the root, and return its DAGs by their ids."""
+class _Given:
+    """Answers a file with what was given, or stands in the environment."""
+
+    def __init__(self, variables: Mapping[str, str], connections: Mapping[str, str]) -> None:
+        self._variables, self._connections = variables, connections
+
+    def ask(self, question: Ask) -> str | None:
+        match question:
+            case GetVariable(key=key):
+                return self._variables.get(key) or os.environ.get(VARIABLE_IN_ENVIRONMENT + key.upper())
+            case GetConnection(conn_id=conn_id):
+                return self._connections.get(conn_id) or os.environ.get(CONNECTION_IN_ENVIRONMENT + conn_id.upper())
+            case _:
+                raise EngineRefused("While a DAG file is read it may ask for variables and connections, and no more.")
+
+
+def load(
+    path: str, root: str, variables: str | Path | None = None, connections: str | Path | None = None
+) -> dict[str, DAG]:
+    """Run a DAG file, with its imports starting from the root, and return its DAGs by their ids.
+
+    What it asks for comes from files with variables and connections, and from the environment.
+    """
     try:
         source = read(path)
     except (OSError, SyntaxError, UnicodeError) as error:
         raise Refusal(unreadable(path, error)) from None
-    return collect(path, root, source).dags
+    given = _Given(variables_in(variables) if variables else {}, connections_in(connections) if connections else {})
+    with answering(given):
+        return collect(path, root, source).dags
 
 
 def variables_in(path: str | Path) -> dict[str, str]:

@@ -9,11 +9,12 @@ from bide.model.plan import DagPlan
 from bide.model.states import RunState
 from bide.store import children, reports, scratch
 from bide.store.database import Database
-from bide.store.reports import Progress
+from bide.store.reports import HistoryLine, Progress
 from bide.store.scratch import InstanceState
 from bide.testing.ground import Background
 
 Answer = TypeVar("Answer")
+MANY = 1000
 
 
 class Records:
@@ -27,6 +28,11 @@ class Records:
     def states(self, run: int) -> tuple[RunState, list[InstanceState]]:
         """Tell how a run and its task instances stand."""
         return self._run(scratch.states_of_run(self._db, run))
+
+    def history(self, run: int, task_id: str, map_index: int = -1) -> list[HistoryLine]:
+        """Tell everything that has become of a task, the first thing first."""
+        ids = [one.id for one in self.states(run)[1] if (one.task_id, one.map_index) == (task_id, map_index)]
+        return self._run(reports.task_history(self._db, ids[0], MANY)) if ids else []
 
     def progress(self, run: int) -> Sequence[Progress]:
         """Tell how many instances of each task of a run are in which states."""

@@ -72,7 +72,7 @@ class Triggerer:
             self._outbox,
             self._logs,
             self._usage,
-            Manner(place.settings.core.dags_dir, environment(environ, secrets), code),
+            Manner(place.settings.core.dags_dir, environment(environ, secrets, place.settings.operators), code),
             given.runners,
             self._killed.ring,
         )

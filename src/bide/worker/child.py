@@ -7,8 +7,9 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from bide.channel import Channel
+from bide.hosting.file_reader import FileReader
 from bide.model.messages import Ended, FromChild, Gone
-from bide.model.questions import Ask
+from bide.model.questions import Ask, ReadByFile
 from bide.worker.leg import Work
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ class Desk(Protocol):
 
     def log_full(self) -> None:
         """Its log is not read on before it is stored."""
+
+    def reader_of(self, fileloc: str) -> FileReader:
+        """Somebody is about to import a DAG file."""
+
+    def asked_by_file(self, warm: "WarmProcess", question: ReadByFile) -> None:
+        """The file that it imports wants to know something."""
 
     def cannot_run(self, leg: Work, error: str, traceback: str) -> None:
         """There is no process for this leg."""

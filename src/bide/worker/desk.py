@@ -2,14 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 
 from bide.hosting.answers import Answers
 from bide.hosting.exits import OutOfMemory, exit_of, sentence
+from bide.hosting.file_reader import FileReader
 from bide.model.framing import FrameError
 from bide.model.messages import Answer, Ended, Gone
 from bide.model.outcome import Failed, Outcome
-from bide.model.questions import Ask
+from bide.model.questions import Ask, ReadByFile
 from bide.store.records import NewRecord
 from bide.store.rows import Leg as LegKey
 from bide.worker.call import Call, Calls
@@ -18,6 +19,7 @@ from bide.worker.hand import Find, Hand
 from bide.worker.leg import Leg, Work
 from bide.worker.outbox import Outbox
 from bide.worker.stable import KILLED_WITHIN_SEC
+from bide.worker.warm import WarmProcess
 
 
 class Desk:
@@ -132,9 +134,15 @@ class Desk:
             self.misbehaves(child, "a question before the last one was answered")
             return
         child.is_asking = True
-        task = asyncio.create_task(self._answer(child, child.leg, question))
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
+        self._begin_answering(self._answer(child, child.leg, question))
+
+    def reader_of(self, fileloc: str) -> FileReader:
+        """Somebody is about to import a DAG file."""
+        return FileReader(fileloc, self._answers)
+
+    def asked_by_file(self, warm: WarmProcess, question: ReadByFile) -> None:
+        """The file that it imports wants to know something."""
+        self._begin_answering(self._answer_file(warm, question))
 
     def gone(self, child: Child, gone: Gone) -> None:
         """Its process has ended. If its leg was still going on, that is how it ended."""
@@ -232,6 +240,18 @@ class Desk:
     def _give_up(self, child: Child) -> None:
         if child.number in child.warm.children:
             child.warm.kill_all()
+
+    def _begin_answering(self, answering: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(answering)
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _answer_file(self, warm: WarmProcess, question: ReadByFile) -> None:
+        answer = await warm.reader.answer(question)
+        try:
+            warm.answer(answer)
+        except FrameError as error:
+            warm.answer(Answer(refused=f"The answer is too long: {error}"))
 
     async def _answer(self, child: Child, leg: Work, question: Ask) -> None:
         answer = await self._answers.answer(leg, question)

@@ -14,10 +14,11 @@ from bide.errors import DatabaseUnavailable
 from bide.hosting.logs import LogWriter
 from bide.model.outcome import Deferred, Failed, Outcome, Rescheduled, Skipped, Succeeded
 from bide.model.retry import Retry, after_failure
-from bide.sealing import Sealer, wait
+from bide.model.wait import Wait
+from bide.process.waits import as_stored
+from bide.sealing import Sealer
 from bide.store import deferral, legs
 from bide.store.database import Database
-from bide.store.deferral import NewWait
 from bide.store.legs import FailedLeg, RescheduledLeg, SkippedLeg
 from bide.store.records import NewRecord, record_legs
 from bide.store.rows import Changed, XCom
@@ -167,32 +168,16 @@ class Outbox:
 
     async def _defer(self, items: Sequence[Said]) -> list[Changed]:
         numbers = await deferral.reserve_trigger_ids(self._db, len(items))
-        waits = [self._new_wait(said, number) for said, number in zip(items, numbers, strict=True)]
+        waits = [
+            as_stored(_asked(said), said.leg.key, said.leg.started.dag_version_id, number, self._sealer)
+            for said, number in zip(items, numbers, strict=True)
+        ]
         return await deferral.defer(self._db, self.who, waits)
 
-    def _new_wait(self, said: Said, number: int) -> NewWait:
-        assert isinstance(said.outcome, Deferred)
-        asked = said.outcome.wait
-        version = said.leg.started.dag_version_id if asked.own_code else None
-        return NewWait(
-            id=said.leg.key.id,
-            leg=said.leg.key.leg,
-            trigger_id=number,
-            classpath=asked.classpath,
-            kwargs=self._sealer.seal(asked.kwargs, wait(number, asked.classpath)),
-            next_method=asked.next_method,
-            next_kwargs=asked.next_kwargs,
-            timeout=asked.timeout,
-            due_at=asked.due_at,
-            due_in=asked.due_in,
-            event=asked.event,
-            ends=asked.ends,
-            # Equal arguments do not mean the same wait where they are those of other code.
-            shared_key=asked.shared_key and (asked.shared_key if version is None else f"{asked.shared_key}:{version}"),
-            on_kill=asked.on_kill,
-            queue=asked.queue,
-            dag_version_id=version,
-        )
+
+def _asked(said: Said) -> Wait:
+    assert isinstance(said.outcome, Deferred)
+    return said.outcome.wait
 
 
 def _xcoms(items: Iterable[Said]) -> Iterable[XCom]:

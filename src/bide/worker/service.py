@@ -83,7 +83,7 @@ class Worker:
         secrets = (place.url, place.settings.database.url, *known)
         manner = Manner(
             root=place.settings.core.dags_dir,
-            environ=environment(environ, secrets),
+            environ=environment(environ, secrets, place.settings.operators),
             legs_per_child=given.legs_per_child,
             child_memory_mb=given.child_memory_mb,
             code=code,

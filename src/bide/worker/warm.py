@@ -17,7 +17,8 @@ from pathlib import Path
 from bide import kernel
 from bide.channel import Channel
 from bide.hosting.exits import signal_name
-from bide.model.messages import Fork, Forked, FromWarm, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop
+from bide.model.messages import Answer, Fork, Forked, FromWarm, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop
+from bide.model.questions import GetConnection, GetVariable
 from bide.process.spawn import DEFAULT_CODE, spawn
 from bide.store.children import Version
 from bide.worker.child import Child, Desk
@@ -46,6 +47,7 @@ class WarmProcess:
     """A process for one version, once it was told which. Legs that come before it is ready wait here."""
 
     def __init__(self, manner: Manner, desk: Desk) -> None:
+        self.reader = desk.reader_of("")
         self.began_at = self.used_at = time.monotonic()
         self.is_ready = False
         self.is_over = False
@@ -83,8 +85,13 @@ class WarmProcess:
         """Whether any leg needs it."""
         return bool(self.waiting) or len(self.children) > len(self.idle)
 
+    def answer(self, answer: Answer) -> None:
+        """Answer what the file has asked while it is imported."""
+        self._channel.send(answer)
+
     def load(self, version: Version) -> None:
         """Import this version of a DAG file; only once."""
+        self.reader = self._desk.reader_of(version.fileloc)
         self.began_at = self.used_at = time.monotonic()
         root = self._manner.root
         self._channel.send(LoadFile(str(root / version.fileloc), str(root), version.source))
@@ -101,6 +108,8 @@ class WarmProcess:
         except OSError as error:
             self._desk.cannot_run(leg, f"No process can be started: {error}.", "")
             return
+        # What the file has read its tasks know, too.
+        leg.masker.include(self.reader.masker)
         child.run(leg)
 
     def rest(self, child: Child) -> None:
@@ -158,6 +167,8 @@ class WarmProcess:
                     self.run(leg)
             case NotLoaded(error=error, traceback=traceback):
                 self._give_up(f"The DAG file cannot be imported: {error}", traceback)
+            case GetVariable() | GetConnection():
+                self._desk.asked_by_file(self, message)
 
     def _bury(self, child: Child, gone: Gone) -> None:
         if child in self.idle:
@@ -170,8 +181,9 @@ class WarmProcess:
 
     def _give_up(self, error: str, traceback: str) -> None:
         waiting, self.waiting = self.waiting, []
+        mask = self.reader.masker
         for leg in waiting:
-            self._desk.cannot_run(leg, error, traceback)
+            self._desk.cannot_run(leg, mask(error), mask(traceback))
 
     def _closed(self, why: str) -> None:
         self.is_over = True

@@ -1,0 +1,1 @@
+"""Triggers that come along: one module for each kind. Sensors defer to them; tasks of your own may too."""
