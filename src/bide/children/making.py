@@ -5,15 +5,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from bide.authoring.place import kind_of
 from bide.authoring.traces import told, trace_of
-from bide.authoring.trigger import TaskEndEvent, TriggerEvent
 from bide.authoring.values import VALUES
-from bide.children.driving import crash_of
+from bide.children.driving import crash_of, first_event, nothing_came, worded
 from bide.errors import CodecError
-from bide.exceptions import TaskError
 from bide.model.trigger_messages import NotThere, RunTrigger, WaitIsOver
-from bide.model.wait_over import Crashes, Ends, Fires, WaitOver
+from bide.model.wait_over import Crashes, WaitOver
 
 
 def made_of(kind: type, order: RunTrigger) -> Any:
@@ -47,20 +44,14 @@ def takes(kind: type, arguments: Mapping[str, Any]) -> bool:
 
 def over_of(trigger: Any, value: Any, error: BaseException | None) -> WaitOver:
     """Word what a trigger has yielded or raised."""
-    name = type(trigger).__name__
-    try:
-        if isinstance(error, StopAsyncIteration):
-            raise TaskError(f"{name}.run() has ended without yielding an event.")
-        if error is not None:
-            raise error
-        if isinstance(value, TaskEndEvent):
-            xcoms = {key: VALUES.encode(each, f"xcoms[{key!r}]") for key, each in value.xcoms.items()}
-            return Ends(value.task_instance_state.value, xcoms, value.reason)  # type: ignore[arg-type]
-        if isinstance(value, TriggerEvent):
-            return Fires(VALUES.encode(value.payload, "payload of the event"))
-        raise TaskError(f"{name}.run() has yielded {kind_of(value)}, which is no TriggerEvent.")
-    except BaseException as raised:
-        return crash(raised)
+    if isinstance(error, StopAsyncIteration):
+        error = nothing_came(trigger)
+    if error is None:
+        try:
+            return worded(first_event(trigger, value))
+        except BaseException as raised:
+            error = raised
+    return crash(error)
 
 
 def crashed(number: int, error: BaseException) -> WaitIsOver:

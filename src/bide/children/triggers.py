@@ -92,6 +92,10 @@ class Triggers:
         if self._here.pop(running.number, None) is not None:
             self._news_of_end(Left(running.number))
 
+    def outdated(self, classpath: str) -> None:
+        """Read its module anew when it is asked for again."""
+        self._classes.outdate(classpath)
+
     def ask(self, running: Running, question: Ask) -> "asyncio.Future[Any]":
         """Ask the triggerer on behalf of a trigger."""
         self._asked += 1
