@@ -63,7 +63,7 @@ async def test_a_file_may_ask_for_nothing_else_and_only_so_often(bed: Bed, at_wo
         )
 
 
-async def test_files_that_ask_are_answered_among_very_many_too(bed: Bed, at_work: AtWork) -> None:
+async def test_files_that_ask_are_answered_among_very_many_too(bed: Bed, at_work: Any) -> None:
     asks = "port.ask(GetVariable('name')) or 'nameless'"
     for number in range(60):
         bed.write(
