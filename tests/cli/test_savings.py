@@ -40,12 +40,17 @@ async def history(town: Town) -> Town:
 
 async def test_what_has_waited_is_added_up(person: Person, history: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     said = await person.says("savings", "--price", "0.5")
-    assert said.lines == ["dag waits hours money", "jobs 2 12.0 6.00", "files 3 7.0 3.50", "all 5 19.0 9.50"]
+    assert said.lines == [
+        "dag waits waited hours money",
+        "jobs 2 12h 12.0 6.00",
+        "files 3 7h 7.0 3.50",
+        "all 5 19h 19.0 9.50",
+    ]
     assert "Counted is the time for which tasks were deferred" in said.err
-    assert await person.done("savings", "jobs") == ["dag waits hours", "jobs 2 12.0"]
+    assert await person.done("savings", "jobs") == ["dag waits waited hours", "jobs 2 12h 12.0"]
     assert await person.done("--set", "worker.price_per_hour=2", "savings", "jobs") == [
-        "dag waits hours money",
-        "jobs 2 12.0 24.00",
+        "dag waits waited hours money",
+        "jobs 2 12h 12.0 24.00",
     ]
     # From 1 pm to 3 pm: what lies in between of each wait.
     told = (

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
-from bide.store import deferral, jobs, legs, views
+from bide.store import deferral, holding, jobs, legs, views
 from bide.store.deferral import NewWait
 from bide.store.jobs import JobType, NewJob
 from tests.scheduler.town import WHO, Town
@@ -46,3 +46,10 @@ async def triggerer(town: Town, *queues: str, capacity: int | None = 1000, hostn
     """Let a triggerer begin, with a heartbeat every five seconds."""
     job = NewJob(job_type=JobType.TRIGGERER, hostname=hostname, queues=queues, capacity=capacity)
     return await jobs.register(town.db, "test", job)
+
+
+async def claimed(town: Town, *queues: str, **settings: Any) -> int:
+    """Let a triggerer begin and take what there is."""
+    number = await triggerer(town, *queues, **settings)
+    await holding.claim(town.db, WHO, number, queues or [""], 9)
+    return number

@@ -4,7 +4,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from bide.model.plan import Callback
 from bide.model.transitions import RUN_VERBS, TASK_VERBS, Fence
+from bide.store.callbacks import Call as CallKey
+from bide.store.callbacks import Taken
 from bide.store.holding import Claim, Claimed, Kill
 from bide.store.legs import Started
 from bide.store.rows import Changed
@@ -45,7 +48,13 @@ def answered_ids(answer: Any, word: Word) -> list[int]:
     """The rows that an answer is about."""
     if isinstance(answer, bool):
         return [word.args[0]] if answer else []
-    return sorted(row if isinstance(row, int) else getattr(row, "id", None) or row.trigger_id for row in answer)
+    return sorted(row if isinstance(row, int) else _id_of(row) for row in answer)
+
+
+def _id_of(row: Any) -> int:
+    about: Any = row.call if isinstance(row, Taken) else row
+    id: int = getattr(about, "id", None) or about.trigger_id
+    return id
 
 
 def _broken_rule(word: Word, changed: list[int], expected: list[int]) -> str:
@@ -93,6 +102,12 @@ def _as_known(ledger: Ledger, row: Any) -> Any:
                 reason=kill.reason,
                 time_left=kill.deadline - ledger.now,
             )
+        case Taken():
+            call = ledger.calls[row.call.id]
+            started = replace(row.started, id=call.task, try_number=call.tries)
+            return replace(row, call=CallKey(call.id, call.claim), kind=Callback(call.kind), started=started)
+        case CallKey():
+            return CallKey(row.id, ledger.calls[row.id].claim)
         case ChangedRun():
             return ChangedRun(row.id, ledger.runs[row.id].state)
     return row

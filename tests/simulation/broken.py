@@ -46,6 +46,8 @@ BROKEN = (
     # Fences that do not grow.
     Broken("the claim is not counted up", "claim", "claim = w.claim + 1", "claim = w.claim", "I4"),
     Broken("the leg is not counted up", "clear", "leg = t.leg + 1", "leg = t.leg", "I4"),
+    Broken("the claim is not counted up", "free_callback", "claim = b.claim + 1", "claim = b.claim", "I4"),
+    Broken("the claim is not asked for", "end_callback", "b.claim = g.claim", "true", "I4"),
     # Dates.
     Broken(
         "the date is not asked for", "fire_due", "w.due_at <= (select now from moment)", "w.due_at is not null", "I6"

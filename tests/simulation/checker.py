@@ -149,6 +149,12 @@ async def _compare_the_rest(hand: Any, ledger: Ledger) -> None:
         Counter((row["id"], row["callback_type"], row["try_number"]) for row in callbacks),
         +ledger.callbacks,
     )
+    calls = await hand.fetch("select id, state, claim, worker_id, deadline from callback")
+    _same(
+        ("I10", "calls", lambda id: [ledger.calls[id].task] if id in ledger.calls else []),
+        {row["id"]: (row["state"], row["claim"], row["worker_id"], row["deadline"]) for row in calls},
+        {call.id: (call.state, call.claim, call.holder, call.deadline) for call in ledger.calls.values()},
+    )
     turn = await hand.fetchval("select number from turn")
     _same(("I7", "turn", lambda _: []), {"number": turn}, {"number": ledger.turn})
 
@@ -232,6 +238,7 @@ async def check_rest(hand: Any, ledger: Ledger, free: Mapping[str, int]) -> None
         "waits": [wait.id for wait in ledger.waits.values() if not wait.kept],
         "kills": list(ledger.kills),
         "children": [task.id for task in ledger.tasks.values() if task.worker is not None],
+        "callbacks": [call.id for call in ledger.calls.values() if call.state not in ("success", "failed")],
         "runs": [run.id for run in ledger.runs.values() if run.state not in ("success", "failed")],
     }
     for what, ids in left.items():

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bide.model.states import FINISHED_RUN, TERMINAL, UNFINISHED, RunState, TaskState
-from tests.simulation.ledger import Job, Kill, Ledger, Task, Wait
+from tests.simulation.ledger import Call, Job, Kill, Ledger, Task, Wait
 
 S = TaskState
 UNSTARTED = frozenset({S.NONE, S.RESTARTING})
@@ -141,6 +141,23 @@ class Expectations:
     def give_up(self, limit: int) -> list[int]:
         return self._kills(lambda kill: kill.deadline <= self._ledger.now)[:limit]
 
+    # Callbacks.
+
+    def take_callback(self, job: int, queues: Sequence[str], limit: int, _within: timedelta) -> list[int]:
+        free = self._calls(lambda call: call.state == "pending" and call.queue in queues)
+        return free[:limit] if self._ledger.alive(job) else []
+
+    def end_callback(self, calls: Sequence[Any]) -> list[int]:
+        said = {(call.id, call.claim) for call in calls}
+        return self._calls(lambda call: call.state == "running" and (call.id, call.claim) in said)
+
+    def free_callback(self, _most_claims: int, limit: int) -> list[int]:
+        def is_lost(call: Call) -> bool:
+            late = call.deadline is not None and call.deadline <= self._ledger.now
+            return call.state == "running" and (late or not self._ledger.alive(call.holder))
+
+        return self._calls(is_lost)[:limit]
+
     # Runs: the epoch decides.
 
     def ready(self, tasks: Sequence[Any]) -> list[int]:
@@ -249,6 +266,9 @@ class Expectations:
 
     def _kills(self, holds: Callable[[Kill], bool]) -> list[int]:
         return _ids(kill.trigger for kill in self._ledger.kills.values() if holds(kill))
+
+    def _calls(self, holds: Callable[[Call], bool]) -> list[int]:
+        return _ids(call.id for call in self._ledger.calls.values() if holds(call))
 
     def _jobs(self, holds: Callable[[Job], bool]) -> list[int]:
         return _ids(job.id for job in self._ledger.jobs.values() if job.state == "running" and holds(job))

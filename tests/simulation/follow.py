@@ -5,6 +5,7 @@ from typing import Any
 
 from bide.model.states import RunState, TaskState
 from bide.model.transitions import HOLDER_VERBS, RUN_VERBS, VERBS
+from tests.simulation.calls import call_effects
 from tests.simulation.effects import TaskEffects, count_the_turn, kill_effects, rewritten, run_effects, wait_effects
 from tests.simulation.ledger import Ledger, Run, Task, Violation, Word
 
@@ -90,6 +91,12 @@ def _follow_holder(ledger: Ledger, word: Word, entry: Entry) -> int:
         job.state = entry["to_state"]
         job.suspected_at = ledger.now if word.verb == "suspect" else None
         return job.id
+    if subject == "callback":
+        call = ledger.calls[entry["callback_id"]]
+        call_effects(ledger, call, word)
+        if entry["claim"] != call.claim:
+            raise Violation("I4", f"{word.verb} left claim {entry['claim']} on callback {call.id}, not {call.claim}")
+        return call.id
     id: int = entry["trigger_id"]
     if subject == "wait":
         wait = ledger.waits.get(id)
@@ -112,6 +119,8 @@ def tasks_behind(ledger: Ledger, verb: str, ids: Collection[int]) -> list[int]:
     """The task instances that a word about these rows was about."""
     if verb in VERBS or verb == "expand":
         return sorted(ids)
+    if SUBJECTS.get(verb) == "callback":
+        return sorted({ledger.calls[id].task for id in ids if id in ledger.calls})
     rows: Mapping[str, Callable[[Task], int | None]] = {
         "wait": lambda task: task.last_wait,
         "kill": lambda task: task.last_wait,

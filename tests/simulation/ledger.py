@@ -107,6 +107,21 @@ class Kill:
 
 
 @dataclass
+class Call:
+    """A callback of a task."""
+
+    id: int
+    task: int
+    kind: str
+    tries: int
+    queue: str
+    state: str = "pending"
+    claim: int = 0
+    holder: int | None = None
+    deadline: datetime | None = None
+
+
+@dataclass
 class Job:
     """A process."""
 
@@ -148,6 +163,7 @@ class Ledger:
     locks: set[int] = field(default_factory=set)
     xcoms: dict[int, dict[str, Any]] = field(default_factory=dict)
     callbacks: Counter[tuple[int, str, int]] = field(default_factory=Counter)
+    calls: dict[int, Call] = field(default_factory=dict)
 
     def alive(self, job: int | None) -> bool:
         return job is not None and self.jobs[job].state == "running"

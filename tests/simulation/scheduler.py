@@ -19,6 +19,7 @@ from bide.store.rows import Leg
 from bide.store.runs import Picture, Unstarted
 from bide.store.views import Candidate
 from tests.simulation.actors import MANY, SELDOM, Action, Actor
+from tests.simulation.calls import MOST_CLAIMS
 from tests.simulation.consequences import Consequences
 from tests.simulation.ledger import Violation, Word
 
@@ -213,6 +214,7 @@ class Scheduler(Actor):
             ("bury", (GRACE, self.watch())),
             ("orphan", (limit,)),
             ("rescue", (limit,)),
+            ("free_callback", (MOST_CLAIMS, limit)),
             ("give_up", (limit,)),
             ("unpark", (limit,)),
             ("sweep", (0, SWEEP_AGE, limit)),

@@ -142,6 +142,7 @@ class Simulation:
                 and not ledger.kills
                 and all(wait.kept for wait in ledger.waits.values())
                 and all(task.worker is None for task in ledger.tasks.values())
+                and not any(call.state in ("pending", "running") for call in ledger.calls.values())
             ):
                 break
         free = {pool.name: pool.free for pool in await views.pool_room(world.db)}

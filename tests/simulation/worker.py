@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from bide.model.retry import Retry, after_failure
 from bide.model.states import TaskState
 from bide.store import deferral, views
+from bide.store.callbacks import EndedCall
 from bide.store.deferral import NewWait
 from bide.store.jobs import JobType
 from bide.store.legs import FailedLeg, RescheduledLeg, SkippedLeg
@@ -29,6 +30,7 @@ class Worker(Actor):
         self.offers: list[Leg] = []
         self.children: dict[int, int] = {}
         self.stopping: dict[int, int] = {}
+        self.calls: dict[int, int] = {}
 
     def actions(self) -> Sequence[tuple[float, Action]]:
         return (
@@ -37,6 +39,8 @@ class Worker(Actor):
             (15 * bool(self.children), self.report),
             (0.5, self.compare),
             (6 * bool(self.stopping), self.stop_children),
+            (SELDOM, self.take_callbacks),
+            (bool(self.calls), self.end_callbacks),
             (SELDOM / 5, self.leave),
         )
 
@@ -47,6 +51,8 @@ class Worker(Actor):
         await self.look()
         await self.start()
         await self.report()
+        await self.take_callbacks()
+        await self.end_callbacks()
 
     async def look(self) -> None:
         self.offers = await views.offered(self.world.db, list(self.queues), 6)
@@ -146,6 +152,17 @@ class Worker(Actor):
             chosen = self.some(list(self.stopping))
             legs = tuple(Leg(id, self.stopping[id]) for id in chosen)
             self.drop(self.stopping, chosen, await self.world.say("stopped", self.who, legs))
+
+    async def take_callbacks(self) -> None:
+        limit = self.rng.randint(1, 3) if self.world.chaos else 1000
+        answer = await self.world.say("take_callback", self.who, self.job, self.queues, limit, 30 * SEC)
+        self.calls |= {taken.call.id: taken.call.claim for taken in answer or ()}
+
+    async def end_callbacks(self) -> None:
+        if self.calls:
+            chosen = self.some(list(self.calls))
+            said = tuple(EndedCall(id, self.calls[id], self.rng.choice((None, "it broke"))) for id in chosen)
+            self.drop(self.calls, chosen, await self.world.say("end_callback", self.who, said))
 
     async def leave(self) -> None:
         """Drain what there is, and go. Whatever does not arrive is a death like any other."""

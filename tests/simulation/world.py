@@ -12,13 +12,14 @@ from typing import Any, cast
 
 import asyncpg
 
-from bide.store import by_hand, deferral, holding, jobs, legs, people, queueing, runs
+from bide.store import by_hand, callbacks, deferral, holding, jobs, legs, people, queueing, runs
 from bide.store.database import Database, session_settings
 from bide.store.jobs import LOCKS_OF_PROCESSES, NewJob
 from bide.store.runs import NewRun
 from tests.race.ring import Line
 from tests.simulation.answers import check_answer
 from tests.simulation.births import meet, take_in
+from tests.simulation.calls import meet_calls
 from tests.simulation.expectations import Expectations
 from tests.simulation.follow import BEARS, follow, tasks_behind
 from tests.simulation.forgery import forged, is_batch
@@ -53,6 +54,7 @@ STORE: Mapping[str, Callable[..., Awaitable[Any]]] = {
         deferral.lapse,
         holding.claim, holding.release, holding.release_all, holding.orphan, holding.park, holding.unpark,
         holding.take_kill, holding.acknowledge, holding.give_up, holding.sweep,
+        callbacks.take_callback, callbacks.end_callback, callbacks.free_callback,
         runs.begin, runs.conclude, runs.expire, runs.mark_run, runs.ready, runs.block, runs.skip_unstarted,
         runs.pass_empty, runs.adopt, runs.expand,
         by_hand.fire_by_hand, by_hand.fail_by_hand, by_hand.cancel, by_hand.extend,
@@ -204,6 +206,8 @@ class World:
         changed = follow(self.ledger, word, await self._new_entries() if telling else ())
         if word.verb == "beat" and answer:
             changed = self._beaten(word.args[0])
+        if changed:
+            await meet_calls(self.hand, self.ledger)
         told = await take_in(self.hand, self.ledger, word, answer, changed) if word.verb in BEARS else answer
         check_answer(self.ledger, word, told, changed, expected)
         self._count(word, len(changed))
@@ -219,7 +223,7 @@ class World:
         if found:
             self._last_entry = found[-1]["id"]
         # Within one statement the order is PostgreSQL's business.
-        subjects = ("task_instance_id", "dag_run_id", "trigger_id", "job_id")
+        subjects = ("task_instance_id", "callback_id", "dag_run_id", "trigger_id", "job_id")
         return sorted(map(dict, found), key=lambda entry: [entry[subject] or 0 for subject in subjects])
 
     def _beaten(self, job: int) -> list[int]:

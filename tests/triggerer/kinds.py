@@ -236,3 +236,11 @@ async def crashes(trigger: Does) -> Any:
 
 async def leaves_process(trigger: Does) -> Any:
     os._exit(7)
+
+
+async def computes(trigger: Does) -> Any:
+    while True:
+        until = time.monotonic() + 0.005
+        while time.monotonic() < until:
+            pass
+        await asyncio.sleep(0.01)

@@ -173,6 +173,10 @@ class Post:
         """Clear a task, as a person does."""
         await people.clear(self.db, "person", PATIENCE, [self.tasks[number]])
 
+    async def lapse(self) -> int:
+        """End waits that took too long, as schedulers do."""
+        return len(await deferral.lapse(self.db, WHO, PATIENCE, 100))
+
     async def history(self, *verbs: str) -> list[tuple[str, str | None]]:
         """Return the entries of the history about some verbs, with their reasons."""
         rows = await self.connection.fetch("select verb, why from history where verb = any ($1) order by id", verbs)

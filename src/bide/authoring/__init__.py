@@ -8,7 +8,7 @@ from bide.authoring.calling import call_with_context, seen_from, takes
 from bide.authoring.clock import rest, utcnow
 from bide.authoring.conf import conf
 from bide.authoring.connection import BaseHook, Connection
-from bide.authoring.context import Context, get_current_context
+from bide.authoring.context import Context, get_current_context, get_parsing_context
 from bide.authoring.dag import DAG
 from bide.authoring.dagflow import dag
 from bide.authoring.decorated import TaskFunction
@@ -27,6 +27,7 @@ from bide.authoring.engine import (
 from bide.authoring.group import TaskGroup, task_group
 from bide.authoring.instance import DagRun, RuntimeTaskInstance
 from bide.authoring.mapping import MappedOperator
+from bide.authoring.notifier import BaseNotifier
 from bide.authoring.operator import BaseOperator
 from bide.authoring.params import Param, ParamsDict
 from bide.authoring.place import mistake, near
@@ -63,6 +64,7 @@ __all__ = [
     "Asset",
     "BaseBranchOperator",
     "BaseHook",
+    "BaseNotifier",
     "BaseOperator",
     "BaseSensorOperator",
     "BaseTrigger",
@@ -116,6 +118,7 @@ __all__ = [
     "environment",
     "follow",
     "get_current_context",
+    "get_parsing_context",
     "is_latest_run",
     "launch_run",
     "literal",

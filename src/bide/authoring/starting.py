@@ -8,7 +8,6 @@ is mapped over, a first leg does nothing but word it; that takes a worker for so
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -50,9 +49,8 @@ def find_trigger(classpath: str) -> type[BaseTrigger]:
 
 
 def _module(name: str) -> object | None:
-    if name in sys.modules:
-        return sys.modules[name]
     try:
+        # Also where it is known already: another thread may be in the middle of importing it.
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         # Not there, or its last names are those of classes; or something that it imports is not there.

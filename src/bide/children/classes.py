@@ -15,15 +15,17 @@ class Classes:
 
     def __init__(self) -> None:
         self._known: dict[str, type] = {}
+        self._outdated: set[str] = set()
         self._coming: dict[str, asyncio.Future[type]] = {}
 
     def get(self, classpath: str) -> type | None:
         """Return a class that was found before."""
         return self._known.get(classpath)
 
-    def forget(self, classpath: str) -> None:
-        """Look anew when it is asked for again."""
+    def outdate(self, classpath: str) -> None:
+        """It was not what it should be: when it is asked for again, its module is read anew."""
         self._known.pop(classpath, None)
+        self._outdated.add(classpath)
 
     async def find(self, classpath: str) -> type:
         """Import a class; raises CodeUnavailable, or what its module has raised."""
@@ -38,7 +40,7 @@ class Classes:
         found: type | None = None
         error: BaseException | None = None
         try:
-            found = load_class(classpath)
+            found = load_class(classpath, anew=classpath in self._outdated)
         except (SystemExit, KeyboardInterrupt, StopIteration) as raised:
             error = RuntimeError(f"Its module ends the process while it is imported ({raised!r}).")
             error.__cause__ = raised
@@ -53,6 +55,7 @@ class Classes:
     ) -> None:
         if found is not None:
             self._known[classpath] = found
+            self._outdated.discard(classpath)
             coming.set_result(found)
         elif error is not None:
             coming.set_exception(error)
@@ -60,15 +63,15 @@ class Classes:
             coming.exception()
 
 
-def load_class(classpath: str) -> type:
+def load_class(classpath: str, *, anew: bool = False) -> type:
     """Find a class, also one that was added to its module after that was imported."""
     importlib.invalidate_caches()
-    try:
+    if not anew:
+        with suppress(CodeUnavailable):
+            return find_trigger(classpath)
+    module = _module_of(classpath)
+    if module is None:
         return find_trigger(classpath)
-    except CodeUnavailable:
-        module = _module_of(classpath)
-        if module is None:
-            raise
     # It may have been replaced since. Who has the old one keeps it.
     old = sys.modules.pop(module)
     try:

@@ -64,17 +64,31 @@ def _note(trigger: BaseTrigger, over: WaitOver) -> None:
 
 
 async def _first(trigger: BaseTrigger, events: Any) -> TriggerEvent:
+    must_be_events(trigger, events)
+    try:
+        return first_event(trigger, await anext(events))
+    except StopAsyncIteration:
+        raise nothing_came(trigger) from None
+
+
+def must_be_events(trigger: BaseTrigger, events: Any) -> None:
+    """Refuse what `run` has returned if nothing can come out of it."""
     if not hasattr(events, "__anext__"):
         if inspect.iscoroutine(events):
             events.close()
         raise TaskError(f"{type(trigger).__name__}.run() is `async def` and yields an event; this one yields nothing.")
-    try:
-        event = await anext(events)
-    except StopAsyncIteration:
-        raise TaskError(f"{type(trigger).__name__}.run() has ended without yielding an event.") from None
+
+
+def first_event(trigger: BaseTrigger, event: Any) -> TriggerEvent:
+    """Refuse what is no event."""
     if not isinstance(event, TriggerEvent):
         raise TaskError(f"{type(trigger).__name__}.run() has yielded {kind_of(event)}, which is no TriggerEvent.")
     return event
+
+
+def nothing_came(trigger: BaseTrigger) -> TaskError:
+    """Say that a trigger has come to its end too early."""
+    return TaskError(f"{type(trigger).__name__}.run() has ended without yielding an event.")
 
 
 def as_event(given: Any) -> TriggerEvent:

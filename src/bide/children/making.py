@@ -3,17 +3,16 @@
 import inspect
 from collections.abc import Mapping
 from contextlib import suppress
+from sys import intern
 from typing import Any
 
-from bide.authoring.place import kind_of
 from bide.authoring.traces import told, trace_of
-from bide.authoring.trigger import TaskEndEvent, TriggerEvent
+from bide.authoring.trigger import WaitingTask
 from bide.authoring.values import VALUES
-from bide.children.driving import crash_of
+from bide.children.driving import crash_of, first_event, nothing_came, worded
 from bide.errors import CodecError
-from bide.exceptions import TaskError
 from bide.model.trigger_messages import NotThere, RunTrigger, WaitIsOver
-from bide.model.wait_over import Crashes, Ends, Fires, WaitOver
+from bide.model.wait_over import Crashes, WaitOver
 
 
 def made_of(kind: type, order: RunTrigger) -> Any:
@@ -26,12 +25,21 @@ def made_of(kind: type, order: RunTrigger) -> Any:
         return NotThere(order.number, "Its arguments are no dict.")
     try:
         made = kind(**arguments)
-        made.trigger_id, made.task_instance = order.id, order.task
+        made.trigger_id, made.task_instance = order.id, _task_of(order)
     except BaseException as error:
         if isinstance(error, TypeError) and not takes(kind, arguments):
             return NotThere(order.number, f"{order.classpath} does not take the arguments of this wait: {error}.")
         return crashed(order.number, error)
     return made
+
+
+def _task_of(order: RunTrigger) -> WaitingTask | None:
+    task = order.task
+    if task is None:
+        return None
+    # Thousands of triggers wait for the same few DAGs and runs.
+    names = intern(task.dag_id), intern(task.run_id), intern(task.task_id)
+    return WaitingTask(*names, task.map_index, task.try_number)
 
 
 def takes(kind: type, arguments: Mapping[str, Any]) -> bool:
@@ -47,20 +55,14 @@ def takes(kind: type, arguments: Mapping[str, Any]) -> bool:
 
 def over_of(trigger: Any, value: Any, error: BaseException | None) -> WaitOver:
     """Word what a trigger has yielded or raised."""
-    name = type(trigger).__name__
-    try:
-        if isinstance(error, StopAsyncIteration):
-            raise TaskError(f"{name}.run() has ended without yielding an event.")
-        if error is not None:
-            raise error
-        if isinstance(value, TaskEndEvent):
-            xcoms = {key: VALUES.encode(each, f"xcoms[{key!r}]") for key, each in value.xcoms.items()}
-            return Ends(value.task_instance_state.value, xcoms, value.reason)  # type: ignore[arg-type]
-        if isinstance(value, TriggerEvent):
-            return Fires(VALUES.encode(value.payload, "payload of the event"))
-        raise TaskError(f"{name}.run() has yielded {kind_of(value)}, which is no TriggerEvent.")
-    except BaseException as raised:
-        return crash(raised)
+    if isinstance(error, StopAsyncIteration):
+        error = nothing_came(trigger)
+    if error is None:
+        try:
+            return worded(first_event(trigger, value))
+        except BaseException as raised:
+            error = raised
+    return crash(error)
 
 
 def crashed(number: int, error: BaseException) -> WaitIsOver:

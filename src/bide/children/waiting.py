@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import Any, NoReturn, Protocol
 
 from bide.authoring.trigger import BaseTrigger
+from bide.children.driving import must_be_events
 from bide.children.making import complain, made_of, over_of, said_of
 from bide.children.steps import Account, Measured
 from bide.model.questions import Ask
@@ -36,6 +37,9 @@ class Desk(Protocol):
 
     def over(self, running: "Running") -> None:
         """It has cleaned up."""
+
+    def outdated(self, classpath: str) -> None:
+        """A class is not what it should be."""
 
     def ask(self, running: "Running", question: Ask) -> "asyncio.Future[Any]":
         """It wants to know something."""
@@ -127,6 +131,8 @@ class Drive(Measured):
         assert order is not None
         made = made_of(self._kind, order)
         if isinstance(made, NotThere | WaitIsOver):
+            if isinstance(made, NotThere):
+                running.desk.outdated(order.classpath)
             running.phase = Phase.OVER
             running.desk.tell(made)
             return None
@@ -138,10 +144,9 @@ class Drive(Measured):
 
     def _first_event(self) -> Any:
         events = self._running.trigger.run()
-        if hasattr(events, "__anext__"):
-            self._running.events = events
-            return events.__anext__()
-        return events
+        must_be_events(self._running.trigger, events)
+        self._running.events = events
+        return events.__anext__()
 
     def _on_kill(self) -> Any:
         self._running.phase = Phase.KILLING

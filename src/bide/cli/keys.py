@@ -45,8 +45,8 @@ def generate(context: typer.Context) -> None:
         old = "the keys that are there now"
     output.note(
         "To begin with it: set security.keys to it, in bide.toml or as BIDE_SECURITY__KEYS, for every process.\n"
-        f"To replace a key: put the new one first and {old} behind it, separated by a comma; restart the processes one "
-        "after the other; run `bide keys rotate`; then take the old key away."
+        f"To replace a key: put the new one first and behind it, after a comma, {old}; restart the processes one after "
+        "the other; run `bide keys rotate`; then take the old key away."
     )
 
 

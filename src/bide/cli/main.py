@@ -34,6 +34,7 @@ class Commands(LazyGroup):
             "tasks": "Look at tasks and their logs, clear and mark them.",
             "why": "Say why a task is where it is, and what will move it.",
             "waits": "Look at what tasks wait for, and fire, fail, extend or cancel waits.",
+            "triggers": "Look at the busiest triggers, or run one alone.",
             "savings": "Show the worker time that waiting for free has saved.",
             "pools": "Limit how many tasks run at the same time.",
             "variables": "Keep values that tasks read; they are stored encrypted.",

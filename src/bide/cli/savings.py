@@ -18,6 +18,7 @@ app = typer.Typer(add_completion=False)
 COLUMNS = (
     Column[Saved]("dag", lambda one: one.dag_id or "all"),
     Column[Saved]("waits", lambda one: f"{one.waits:,}", right=True),
+    Column[Saved]("waited", lambda one: words.duration(one.waited), right=True),
     Column[Saved]("hours", lambda one: f"{one.hours:,.1f}", right=True),
     Column[Saved]("money", lambda one: "" if one.money is None else f"{one.money:,.2f}", right=True),
 )

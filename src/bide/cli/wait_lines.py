@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from datetime import timedelta
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -20,7 +21,7 @@ COLUMNS = (
     Column[WaitLine]("dag", lambda one: one.dag_id),
     Column[WaitLine]("run", lambda one: one.run_id),
     Column[WaitLine]("task", lambda one: task_of(one)),
-    Column[WaitLine]("waits for", lambda one: words.plain(one.classpath)),
+    Column[WaitLine]("waits for", lambda one: words.plain(one.classpath.rpartition(".")[2])),
     Column[WaitLine]("since", lambda one: words.duration(one.now - one.created_date), right=True),
     Column[WaitLine]("until", lambda one: until(one)),
     Column[WaitLine]("held by", lambda one: holder(one)),
@@ -36,21 +37,22 @@ def task_of(line: WaitLine) -> str:
 
 
 def until(line: WaitLine) -> Text:
-    """Say when the wait ends by itself."""
+    """Say when the wait ends by itself, as seen from now."""
     if line.trigger_timeout is None:
         return Text("")
     if line.trigger_timeout < line.now:
         return Text(f"overdue for {words.duration(line.now - line.trigger_timeout)}", "red")
-    return Text(words.moment(line.trigger_timeout))
+    return Text(f"in {words.duration(line.trigger_timeout - line.now)}")
 
 
 def holder(line: WaitLine) -> Text:
     """Say who watches for what is waited for."""
     if line.due_at is not None:
-        return Text(f"a timer, due {words.moment(line.due_at)}")
+        return Text(f"a timer, due in {words.duration(max(line.due_at - line.now, timedelta(0)))}")
     if line.parked_until is not None:
         why = words.shortened(line.parked_why)
-        return Text(f"put aside until {words.moment(line.parked_until)}: {why}", "yellow")
+        again = words.duration(max(line.parked_until - line.now, timedelta(0)))
+        return Text(f"put aside for {again}: {why}", "yellow")
     if line.triggerer_id is None:
         return Text("nobody", "yellow")
     where = f"{line.triggerer_id} on {line.hostname}" if line.hostname else f"{line.triggerer_id}, which is not there"
@@ -68,7 +70,8 @@ def facts(lines: Sequence[WaitLine], why: str) -> Iterator[tuple[str, Cell]]:
     yield "wait", str(line.id)
     yield "waits for", words.plain(line.classpath)
     yield "since", f"{words.moment(line.created_date)}, for {words.duration(line.now - line.created_date)}"
-    yield "until", until(line)
+    if line.trigger_timeout is not None:
+        yield "until", Text.assemble(words.moment(line.trigger_timeout), ", ", until(line))
     yield "held by", holder(line)
     yield "heartbeat", seen(line)
     yield "handed over", f"{line.claim:,} times" if line.claim > 1 else ""
@@ -107,20 +110,23 @@ def picture(page: WaitPage, most: int) -> Group:
 
 async def plainly(look: Callable[[], Awaitable[WaitPage]], console: Console) -> None:
     """Write a line for each wait that has begun, changed hands or ended."""
-    shown: dict[int, tuple[str, str]] = {}
+    shown: dict[int, WaitLine] = {}
     while True:
-        page = await look()
-        now = {
-            line.task_instance_id: (
-                f"{line.id} {line.dag_id} {line.run_id} {task_of(line)} {line.classpath}",
-                holder(line).plain,
-            )
-            for line in page.lines
-        }
-        for task, (name, held) in now.items():
-            if shown.get(task) != (name, held):
-                console.print(words.plain(f"{name}: {held}"), soft_wrap=True, markup=False)
+        now = {line.task_instance_id: line for line in (await look()).lines}
+        for task, line in now.items():
+            if task not in shown or _hands(shown[task]) != _hands(line):
+                say(console, line, holder(line).plain)
         for task in shown.keys() - now.keys():
-            console.print(words.plain(f"{shown[task][0]}: gone from the list"), soft_wrap=True, markup=False)
+            say(console, shown[task], "gone from the list")
         shown = now
         await asyncio.sleep(LOOK_EVERY_SEC)
+
+
+def say(console: Console, line: WaitLine, what: str) -> None:
+    """Write what has become of a wait."""
+    name = f"{line.id} {line.dag_id} {line.run_id} {task_of(line)} {line.classpath}"
+    console.print(words.plain(f"{name}: {what}"), soft_wrap=True, markup=False)
+
+
+def _hands(line: WaitLine) -> tuple[object, ...]:
+    return line.id, line.triggerer_id, line.is_alive, line.parked_until

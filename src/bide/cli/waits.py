@@ -10,7 +10,7 @@ from rich.console import Console
 from bide.cli import completing, given, output, steering, wait_lines
 from bide.cli.asking import INTERRUPTED
 from bide.cli.clearing import Mark
-from bide.cli.finding import find_run
+from bide.cli.finding import LATEST, find_run
 from bide.cli.given import Limit, Yes
 from bide.cli.output import As, Output
 from bide.cli.session import Session, opened
@@ -68,6 +68,8 @@ def meant(
     wait_id: int | None = None,
 ) -> WaitFilter:
     """Put together which waits somebody means; a DAG and a run must be there."""
+    if run_id == LATEST and dag_id is None:
+        raise typer.BadParameter("say of which DAG, with --dag.", param_hint="--run latest")
     if run_id is not None and dag_id is not None:
         run_id = session.run(find_run(session.db, dag_id, run_id)).run_id
     elif dag_id is not None:

@@ -64,6 +64,14 @@ def shortened(said: str | None, longest: int = 80) -> str:
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
+def seconds(took: float) -> str:
+    """Write a time that computers need: 1.5s, 20ms, 0.3ms, 40µs."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if took >= size:
+            return f"{took / size:.3g}{unit}"
+    return f"{took * 1e6:.0f}µs"
+
+
 def yes(is_so: bool) -> str:
     """Write whether something is so."""
     return "yes" if is_so else "no"

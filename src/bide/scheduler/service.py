@@ -82,6 +82,8 @@ class SchedulerService:
             self._rounds.shares, self._rounds.share = len(schedulers.ids), schedulers.ids.index(self._member.id)
         if await self._household.notice_the_dead(schedulers.now):
             self._bell.ring()
+            # What triggerers held that are gone is free for others.
+            self._place.bells.ring(Channel.TRIGGERER)
 
     async def drain(self, hurry: asyncio.Event) -> None:
         """There is nothing to hand over: what is not done yet stands in the database."""

@@ -188,6 +188,9 @@ class Triggerer(Section, frozen=True):
         float, limited("Seconds that a trigger may hold its event loop; after three times it is failed.", 0.05, 60)
     ] = 0.5
     stuck_sec: Annotated[float, limited("Seconds after which its process is killed then.", 0.1, 3600)] = 30.0
+    unused_sec: Annotated[
+        float, limited("Seconds until a process for a DAG file ends that nobody uses.", 0, 86_400)
+    ] = 60.0
     kill_deadline_sec: Annotated[float, limited("Seconds that an `on_kill` of a trigger may take.", 0.1, 3600)] = 30.0
 
 

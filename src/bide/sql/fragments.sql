@@ -125,6 +125,7 @@ announced as (
     from changed c cross join moment
     join (values ('success', 'success'), ('failed', 'failure'), ('up_for_retry', 'retry'), ('skipped', 'skipped'))
         as ends (state, kind) on ends.state = c.state and ends.kind = any (c.callbacks)
+    order by c.id
 )
 
 -- fragment: answer

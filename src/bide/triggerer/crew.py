@@ -16,7 +16,6 @@ log = logging.getLogger(__name__)
 
 MOST_ABANDONED = 20
 """So many triggers that would not go may be left behind in one process; then it is replaced."""
-UNUSED_SEC = 60.0
 LOADS_WITHIN_SEC = 120.0
 AGAIN_AFTER_SEC = 0.2
 LONGEST_PAUSE_SEC = 30.0
@@ -26,10 +25,11 @@ NONE: Mapping[Runner, int] = MappingProxyType({})
 class Crew:
     """Gives waits to runners, and takes them away again."""
 
-    def __init__(self, manner: Manner, desk: Desk, runners: int) -> None:
+    def __init__(self, manner: Manner, desk: Desk, runners: int, unused_sec: float) -> None:
         self._manner = manner
         self._desk = desk
         self._number = runners
+        self._unused_sec = unused_sec
         self._numbers = itertools.count(1)
         self._general: list[Runner] = []
         self._of_files: dict[tuple[str, str], Runner] = {}
@@ -87,7 +87,7 @@ class Crew:
             if not runner.is_ready and now - runner.began_at > LOADS_WITHIN_SEC:
                 runner.kill()
         for key, runner in list(self._of_files.items()):
-            if not runner.held and now - runner.used_at > UNUSED_SEC:
+            if not runner.held and now - runner.used_at > self._unused_sec:
                 self._others.add(self._of_files.pop(key))
                 runner.is_closed = True
         for runner in list(self._others):

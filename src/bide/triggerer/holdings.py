@@ -21,7 +21,7 @@ from bide.triggerer.kills import Kills
 from bide.triggerer.ledger import Ledger
 from bide.triggerer.logs import TriggerLogs
 from bide.triggerer.outbox import Outbox
-from bide.triggerer.runner import Manner, Runner
+from bide.triggerer.runner import Desk, Runner
 from bide.triggerer.usage import Usage
 
 log = logging.getLogger(__name__)
@@ -43,14 +43,13 @@ class Holdings:
         outbox: Outbox,
         logs: TriggerLogs,
         usage: Usage,
-        manner: Manner,
-        runners: int,
+        crew: Callable[[Desk], Crew],
         kill_called: Callable[[], None],
     ) -> None:
         """`kill_called` is called when an `on_kill` has run."""
         self.waits: dict[int, Held] = {}
         self.ledger = Ledger()
-        self.crew = Crew(manner, self, runners)
+        self.crew = crew(self)
         self.kills = Kills(db, sealer, self._place, kill_called)
         self._db = db
         self._sealer = sealer

@@ -19,10 +19,11 @@ from bide.store import holding, jobs
 from bide.store.jobs import JobType, NewJob
 from bide.store.wake import Channel
 from bide.triggerer.comparison import Comparison
+from bide.triggerer.crew import Crew
 from bide.triggerer.holdings import Holdings
 from bide.triggerer.logs import TriggerLogs
 from bide.triggerer.outbox import Outbox
-from bide.triggerer.runner import Manner
+from bide.triggerer.runner import Manner, Runner
 from bide.triggerer.sharing import surplus
 from bide.triggerer.usage import Usage
 from bide.triggerer.watch import LOOK_EVERY_SEC, Watch
@@ -37,7 +38,7 @@ STORE_LOGS_EVERY_SEC = 0.3
 SHARE_EVERY_SEC = 3.0
 STORE_USAGE_EVERY_SEC = 3.0
 TIDY_EVERY_SEC = 1.0
-KEEPS_OFF_SEC = 1.0
+KEEPS_OFF_SEC = 2.0
 """After it has handed waits over it claims none for so long: they are meant for others."""
 MOST_UNSAID = 20_000
 LAST_COMMIT_WITHIN_SEC = 0.3
@@ -65,6 +66,7 @@ class Triggerer:
         self._logs = TriggerLogs(db, place.settings.worker.log_limit_kb)
         self._usage = Usage(db)
         secrets = (place.url, place.settings.database.url, *known)
+        manner = Manner(place.settings.core.dags_dir, environment(environ, secrets, place.settings.operators), code)
         self._holdings = Holdings(
             db,
             sealer,
@@ -72,8 +74,7 @@ class Triggerer:
             self._outbox,
             self._logs,
             self._usage,
-            Manner(place.settings.core.dags_dir, environment(environ, secrets, place.settings.operators), code),
-            given.runners,
+            lambda desk: Crew(manner, desk, given.runners, given.unused_sec),
             self._killed.ring,
         )
         self._comparison = Comparison(db, self._holdings.ledger, self._outbox.__contains__)
@@ -83,6 +84,11 @@ class Triggerer:
         self._keeps_off_until = 0.0
         self._was_full = False
         self._member: Member | None = None
+
+    @property
+    def runners(self) -> Sequence[Runner]:
+        """The processes that run its triggers."""
+        return self._holdings.crew.all
 
     def job(self) -> NewJob:
         """Say what to register."""
@@ -125,9 +131,9 @@ class Triggerer:
                 return False
             limit = min(room, self._given.max_trigger_to_select_per_loop)
             claimed = await holding.claim(self._db, self._member.who, self._member.id, self._queues, limit)
-            if claimed:
-                log.info("%d triggers claimed, %d are held now.", len(claimed), len(self._holdings.waits))
             await self._holdings.take(claimed)
+            if claimed:
+                log.info("Triggers claimed: %d, held now: %d.", len(claimed), len(self._holdings.waits))
         return len(claimed) == limit
 
     async def commit(self) -> bool:

@@ -7,10 +7,10 @@ from typing import Any
 from bide.model.plan import DagPlan, TaskPlan
 from bide.model.retry import RetryPolicy
 from bide.model.states import TaskState
-from bide.store import holding, jobs
+from bide.store import jobs
 from bide.store.jobs import JobType, NewJob
-from tests.cli.waits import defer, triggerer
-from tests.scheduler.town import WHO, Town, dag, task
+from tests.cli.waits import defer
+from tests.scheduler.town import Town, dag, task
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 EMPTY = """
@@ -52,9 +52,3 @@ async def worker(town: Town, *queues: str, capacity: int = 8) -> int:
 async def waiting(town: Town, **wait: Any) -> int:
     await launched(town, task("a", retry=RetryPolicy(retries=1, delay=MINUTE)))
     return (await defer(town, a=wait))["a"]
-
-
-async def claimed(town: Town, *queues: str, **settings: Any) -> int:
-    number = await triggerer(town, *queues, **settings)
-    await holding.claim(town.db, WHO, number, queues or [""], 9)
-    return number

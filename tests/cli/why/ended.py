@@ -10,8 +10,8 @@ from bide.model.trigger_rules import TriggerRule
 from bide.store import by_hand, deferral, people, runs
 from bide.store.by_hand import SeenWait
 from bide.store.deferral import Ended
-from tests.cli.waits import begin
-from tests.cli.why.cases import MINUTE, S, case, claimed, launched, waiting
+from tests.cli.waits import begin, claimed
+from tests.cli.why.cases import MINUTE, S, case, launched, waiting
 from tests.scheduler.town import PATIENCE, WHO, Town, task
 
 

@@ -7,8 +7,8 @@ from bide.model.retry import RetryPolicy
 from bide.store import holding, legs
 from bide.store.holding import Parked
 from bide.store.rows import Leg
-from tests.cli.waits import TIMER, begin, defer, triggerer
-from tests.cli.why.cases import MINUTE, SECOND, S, case, claimed, launched, scheduler, waiting, worker
+from tests.cli.waits import TIMER, begin, claimed, defer, triggerer
+from tests.cli.why.cases import MINUTE, SECOND, S, case, launched, scheduler, waiting, worker
 from tests.scheduler.town import WHO, Town, task
 
 
