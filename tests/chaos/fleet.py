@@ -58,6 +58,11 @@ class Fleet:
             self.frozen.discard(service.pid)
             self.at_work[place] = self._started(service.kind)
 
+    async def is_at_work(self) -> bool:
+        """Say whether all of them are registered."""
+        rows = await self.here.hand.fetch("select pid from job where state = 'running'")
+        return {service.pid for service in self.at_work} <= {row["pid"] for row in rows}
+
     def some(self, rng: random.Random) -> Service:
         """Choose one."""
         return rng.choice(self.at_work)

@@ -14,7 +14,7 @@ from tests.chaos.people import LOAD, People
 from tests.process.eventually import eventually
 from tests.simulation.ledger import Violation
 from tests.system.power import Power
-from tests.system.site import Site, read_dags, site
+from tests.system.site import Site, patiently, read_dags, site
 from tests.system.verdict import check_all
 
 REFUSED = re.compile(r"(\d+) refused of (\w+) by")
@@ -87,6 +87,7 @@ async def settled(here: Site, fleet: Fleet) -> None:
     keeping = asyncio.create_task(fleet.keep())
     try:
         await here.all_end(SETTLES_WITHIN_SEC)
+        await patiently(fleet.is_at_work)
     finally:
         keeping.cancel()
         with suppress(asyncio.CancelledError):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from threading import Event
 
 
-async def eventually(condition: Callable[[], object], within_sec: float = 10) -> None:
+async def eventually(condition: Callable[[], object], within_sec: float = 10, every_sec: float = 0.005) -> None:
     """Wait until a condition holds; it may be a coroutine function."""
     deadline = time.monotonic() + within_sec
     while True:
@@ -15,7 +15,7 @@ async def eventually(condition: Callable[[], object], within_sec: float = 10) ->
         if await result if inspect.isawaitable(result) else result:
             return
         assert time.monotonic() < deadline, f"not so after {within_sec} s"
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(every_sec)
 
 
 def eventually_now(condition: Callable[[], object], within_sec: float = 10) -> None:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +28,7 @@ MARK = "TESTED_SITE"
 """A name in the environment of every process of a site, also of those that tasks have begun."""
 QUEUES = tuple("abcdefghij")
 PATIENCE_SEC = 60
+LOOK_EVERY_SEC = 0.05
 """Machines that run tests may be busy. What must be quick is measured, not waited for."""
 HEARTBEAT_SEC = 0.5
 # Everything that is waited for is short.
@@ -46,6 +47,11 @@ QUICK = {
     "triggerer.kill_deadline_sec": 5,
     "logging.level": "DEBUG",
 }
+
+
+async def patiently(condition: Callable[[], object], within_sec: float = PATIENCE_SEC) -> None:
+    """Wait until something is so, without keeping the processors from making it so."""
+    await eventually(condition, within_sec, LOOK_EVERY_SEC)
 
 
 @dataclass
@@ -75,7 +81,7 @@ class Service:
 
     async def ended(self, within_sec: float = PATIENCE_SEC) -> int:
         """Wait for its end, and return how it ended."""
-        await eventually(lambda: not self.is_alive, within_sec)
+        await patiently(lambda: not self.is_alive, within_sec)
         return self.process.wait()
 
     def said(self, words: str) -> int:
@@ -129,7 +135,7 @@ class Site:
                 assert service.is_alive, service.log.read_text()
             return {service.pid for service in services} <= {row["pid"] for row in rows}
 
-        await eventually(are, PATIENCE_SEC)
+        await patiently(are)
 
     async def job(self, service: Service) -> int:
         """Return the number of the latest registration of a service."""
@@ -172,7 +178,7 @@ class Site:
             return bool(left == 0)
 
         try:
-            await eventually(have, within_sec)
+            await patiently(have, within_sec)
         except AssertionError:
             stuck = await self.hand.fetch(
                 "select run_id, task_id, map_index, state, leg, worker_id, wake_at from task_instance"
@@ -191,7 +197,7 @@ class Site:
         def found() -> list[int]:
             return [int(pid) for what, _, _, task, *_, pid in self.notes() if (what, task) == (word, task_id)]
 
-        await eventually(found, PATIENCE_SEC)
+        await patiently(found)
         return found()[-1]
 
     def left_over(self) -> set[int]:
@@ -225,7 +231,7 @@ class Site:
                 service.send(signal.SIGKILL)
         for service in self.services:
             service.process.wait()
-        await eventually(lambda: not self.left_over(), PATIENCE_SEC)
+        await patiently(lambda: not self.left_over())
 
 
 def die_with_us() -> None:
@@ -242,7 +248,7 @@ async def read_dags(here: Site) -> None:
         assert processor.is_alive, processor.log.read_text()
         return bool(await here.hand.fetchval("select count(*) = 4 from dag"))
 
-    await eventually(has_read, PATIENCE_SEC)
+    await patiently(has_read)
     processor.send(signal.SIGTERM)
     assert await processor.ended() == 0
     await here.hand.execute("truncate job, history restart identity")

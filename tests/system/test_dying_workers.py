@@ -4,8 +4,7 @@ import signal
 from datetime import timedelta
 from functools import partial
 
-from tests.process.eventually import eventually
-from tests.system.site import PATIENCE_SEC, QUEUES, Service, Site
+from tests.system.site import QUEUES, Service, Site, patiently
 from tests.system.verdict import check_all
 from tests.worker.processes import all_gone, parent_of
 
@@ -42,10 +41,10 @@ async def test_whenever_a_worker_dies_its_leg_ends_as_it_should_and_nothing_is_l
         warm = parent_of(child)
         workers[queue].send(number)
         assert await workers[queue].ended() == -signal.SIGKILL
-        await eventually(partial(all_gone, child, warm))
+        await patiently(partial(all_gone, child, warm))
     for worker in workers.values():
         assert await worker.ended() == -signal.SIGKILL
-    await eventually(lambda: not here.left_over())
+    await patiently(lambda: not here.left_over())
     (here.folder / "go").touch()
     here.start("worker", worker__queues=",".join(QUEUES))
     await here.all_end()
@@ -67,7 +66,7 @@ async def test_a_task_whose_worker_is_gone_is_found_within_three_seconds(here: S
     async def is_found() -> bool:
         return bool(await here.hand.fetchval("select count(*) from history where verb = 'rescue'"))
 
-    await eventually(is_found, PATIENCE_SEC)
+    await patiently(is_found)
     found_at = await here.hand.fetchval("select at from history where verb = 'rescue'")
     why = await here.hand.fetchval("select why from history where verb = 'bury'")
     assert (found_at - killed_at).total_seconds() < FOUND_WITHIN_SEC + BUSY_MACHINE_SEC
@@ -82,4 +81,4 @@ async def watches_for(here: Site, scheduler: Service, lease: timedelta) -> None:
         age = await here.hand.fetchval("select now() - start_date from job where id = $1", job)
         return bool(age > lease + timedelta(seconds=1.5))
 
-    await eventually(long_enough, PATIENCE_SEC)
+    await patiently(long_enough)

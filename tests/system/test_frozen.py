@@ -3,8 +3,7 @@
 import signal
 from functools import partial
 
-from tests.process.eventually import eventually
-from tests.system.site import PATIENCE_SEC, QUEUES, Service, Site
+from tests.system.site import QUEUES, Service, Site, patiently
 from tests.system.verdict import check_all
 
 STALE = ("ready:before", "enqueue:before", "conclude:before")
@@ -20,13 +19,13 @@ async def given_up(here: Site, *services: Service) -> None:
         )
         return bool(number == len(pids))
 
-    await eventually(are, PATIENCE_SEC)
+    await patiently(are)
 
 
 async def registered_anew(here: Site, *services: Service) -> None:
     """Wait until these are at work under another number than at first."""
     for service in services:
-        await eventually(partial(service.said, "was given up by the others"), PATIENCE_SEC)
+        await patiently(partial(service.said, "was given up by the others"))
     await here.registered(*services)
 
 
@@ -69,7 +68,7 @@ async def test_schedulers_that_were_frozen_before_a_word_do_no_harm_when_they_sa
             await here.launch("errand", f"run {runs}")
         return all(scheduler.stands_still for scheduler in frozen)
 
-    await eventually(all_stand_still, PATIENCE_SEC)
+    await patiently(all_stand_still)
     here.start("scheduler")
     await given_up(here, *frozen)
     await here.all_end()

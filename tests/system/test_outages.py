@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from bide.process.program import AT_ONCE_WITHIN_SEC
 from tests.process.conftest import copy_folder
 from tests.process.eventually import eventually
 from tests.system.power import Power, power
-from tests.system.site import PATIENCE_SEC, QUEUES, Site, site
+from tests.system.site import QUEUES, Site, patiently, site
 from tests.system.verdict import check_all
 
 RUNS = 4
 LEASE_SEC = 3.15
+BUSY_MACHINE_SEC = 10
 
 
 @pytest.fixture
@@ -63,7 +65,7 @@ async def test_after_an_outage_of_more_than_a_lease_whoever_comes_back_first_giv
         since = "select latest_heartbeat > pg_postmaster_start_time() from job where id = $1"
         return bool(await here.hand.fetchval(since, await here.job(scheduler)))
 
-    await eventually(is_back, PATIENCE_SEC)
+    await patiently(is_back)
     await passes(1.2)
     worker.send(signal.SIGCONT)
     (here.folder / "go").touch()
@@ -73,10 +75,37 @@ async def test_after_an_outage_of_more_than_a_lease_whoever_comes_back_first_giv
     await check_all(here.hand, here.notes())
 
 
+async def test_who_is_told_twice_to_end_while_the_server_is_away_ends_soon_and_leaves_nothing(
+    powered: tuple[Site, Power],
+) -> None:
+    here, switch = powered
+    services = [here.start(kind) for kind in ("scheduler", "triggerer", "dag-processor")]
+    services.append(here.start("worker", worker__queues=",".join(QUEUES)))
+    await here.registered(*services)
+    await here.launch("queues", "run", do={"a": "wait"})
+    await here.noted("begin", "a")
+    switch.off()
+    for _ in range(2):
+        for service in services:
+            service.send(signal.SIGTERM)
+        await passes(0.3)
+    for service in services:
+        assert await service.ended(AT_ONCE_WITHIN_SEC + BUSY_MACHINE_SEC) == 0, service.log.read_text()
+    await patiently(lambda: not here.left_over())
+    # A leg of which nobody could say a word is not lost.
+    switch.on()
+    await here.reconnect()
+    (here.folder / "go").touch()
+    here.start("scheduler")
+    here.start("worker", worker__queues=",".join(QUEUES))
+    await here.all_end()
+    assert await here.run_states() == {"success": 1}
+
+
 async def more_notes(here: Site, number: int) -> None:
     """Wait until tasks have written so much more."""
     wanted = len(here.notes()) + number
-    await eventually(lambda: len(here.notes()) >= wanted, PATIENCE_SEC)
+    await patiently(lambda: len(here.notes()) >= wanted)
 
 
 async def passes(seconds: float) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from bide.process.spawn import environment
+from tests.process.command import ran
 from tests.worker.stage import KEY, Stage
 
 SPY = """
@@ -94,6 +95,16 @@ async def test_a_task_finds_no_secret_of_the_engine(stage: Stage, tmp_path: Path
     if found["root"]:
         assert not found["permitted"] >> SYS_PTRACE & 1
         assert not found["bounding"] >> SYS_PTRACE & 1
+
+
+@pytest.mark.parametrize("command", ["up", "worker", "triggerer", "dag-processor", "scheduler"])
+def test_a_service_takes_no_secret_from_its_command_line_which_everybody_can_read(tmp_path: Path, command: str) -> None:
+    code, _, complained = ran(tmp_path, "--set", "database.url=postgresql://u:secret@localhost/x", command)
+    assert code == 1
+    assert complained == (
+        "Error: database.url is secret, and tasks can read the command line of this process: give it as "
+        "BIDE_DATABASE__URL in the environment.\n"
+    )
 
 
 @pytest.mark.parametrize(

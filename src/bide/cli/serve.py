@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 
 import typer
@@ -13,9 +13,10 @@ from rich.console import Console
 from bide import keys
 from bide.cli.db import Place, place
 from bide.embedded.keeping import kept
-from bide.errors import MigrationError
+from bide.errors import MigrationError, SettingsError
 from bide.process.program import Ground, Service, run
 from bide.settings import Settings, load
+from bide.settings.declared import SETTINGS
 from bide.store import migrations
 from bide.store.wake import Channel
 
@@ -27,10 +28,21 @@ say = Console(stderr=True, highlight=False, soft_wrap=True)
 
 def alone(context: typer.Context, channel: Channel, build: Build) -> None:
     """Run one service on a database that is up to date."""
-    settings = load(overrides=context.obj)
+    settings = service_settings(context.obj)
     with place(settings) as database:
         asyncio.run(must_be_up_to_date(database))
         serve(settings, database, (channel,), build)
+
+
+def service_settings(overrides: Mapping[str, str]) -> Settings:
+    """Load the settings of a process below which other people's code runs: its command line must hold no secret."""
+    for name in overrides.keys() & SETTINGS.keys():
+        if SETTINGS[name].about.secret:
+            raise SettingsError(
+                f"{name} is secret, and tasks can read the command line of this process: give it as "
+                f"{SETTINGS[name].variable} in the environment."
+            )
+    return load(overrides=overrides)
 
 
 async def must_be_up_to_date(database: Place) -> None:

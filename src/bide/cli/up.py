@@ -6,11 +6,10 @@ import typer
 
 from bide.cli import first_dag
 from bide.cli.db import migrate_at, place
-from bide.cli.serve import say, serve
+from bide.cli.serve import say, serve, service_settings
 from bide.dagprocessor.service import DagProcessor
 from bide.process.program import Ground, Service
 from bide.scheduler.service import SchedulerService
-from bide.settings import load
 from bide.store.wake import Channel
 from bide.triggerer.service import Triggerer
 from bide.worker.service import Worker
@@ -22,7 +21,7 @@ CHANNELS = (Channel.SCHEDULER, Channel.WORKER, Channel.TRIGGERER, Channel.DAG_PR
 @app.command(epilog="Example: bide up")
 def up(context: typer.Context) -> None:
     """Run everything: the database, the DAG processor, a scheduler, a worker and a triggerer. Ctrl-C stops it all."""
-    settings = load(overrides=context.obj)
+    settings = service_settings(context.obj)
     made = first_dag.write_if_none(settings.core.dags_dir)
     with place(settings) as database:
         asyncio.run(migrate_at(database))

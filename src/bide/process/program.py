@@ -23,6 +23,8 @@ from bide.store.wake import Channel
 log = logging.getLogger(__name__)
 
 REGISTER_AGAIN_SEC = 1.0
+AT_ONCE_WITHIN_SEC = 5.0
+"""Who was told to stop at once says what it can in this time, and leaves; the database may not be there to listen."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +59,19 @@ class Service(Protocol):
 
 
 class Stop:
-    """Told by signals: the first one asks to stop, the second one to stop at once."""
+    """Told by signals: the first one asks to stop, the second one to stop at once. `too_late` follows soon after."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
         self.at_once = asyncio.Event()
+        self.too_late = asyncio.Event()
 
     def __call__(self) -> None:
-        (self.at_once if self.asked.is_set() else self.asked).set()
+        if not self.asked.is_set():
+            self.asked.set()
+        elif not self.at_once.is_set():
+            self.at_once.set()
+            asyncio.get_running_loop().call_later(AT_ONCE_WITHIN_SEC, self.too_late.set)
 
 
 @asynccontextmanager
@@ -127,7 +134,7 @@ async def live(place: Ground, service: Service, stop: Stop) -> None:
             await first_of(stop.asked.wait(), member.buried.wait())
             if not member.buried.is_set():
                 log.info("The %s stops.", service.name)
-                await first_of(service.drain(stop.at_once), member.buried.wait())
+                await first_of(service.drain(stop.at_once), member.buried.wait(), stop.too_late.wait())
         finally:
             for chore in chores:
                 chore.cancel()
@@ -135,7 +142,7 @@ async def live(place: Ground, service: Service, stop: Stop) -> None:
             # After a drain nothing is left to let go of.
             await service.drop()
         if not member.buried.is_set():
-            await member.retire()
+            await first_of(member.retire(), stop.too_late.wait())
 
 
 async def first_of(*waits: Coroutine[Any, Any, object]) -> None:

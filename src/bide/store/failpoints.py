@@ -79,6 +79,7 @@ class FailPoints:
     def _meet(self, place: str) -> None:
         point = self._points.pop(place, None)
         if point is not None:
+            log.warning("The fail point %s is met.", point)
             ACTS[point.rpartition(":")[2]](point)
 
 
