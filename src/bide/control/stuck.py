@@ -124,8 +124,8 @@ def _uncalled(queue: QueueLoad) -> str:
     if queue.workers == 0:
         return f"{calls} for {queue.queue!r}, which no living worker serves: start one for it."
     return (
-        f"{calls} for {queue.queue!r} not made yet, one for {_seconds(queue.oldest)}: each worker makes four at a time, "
-        "so start another one, or see in the logs which of them take so long."
+        f"{calls} for {queue.queue!r} not made yet, one for {_seconds(queue.oldest)}: each worker makes four at a "
+        "time, so start another one, or see in the logs which of them take so long."
     )
 
 
