@@ -116,6 +116,23 @@ def test_a_broken_file_leaves_nothing_open() -> None:
         dags_in("from bide.operators.empty import EmptyOperator\nEmptyOperator(task_id='t')")
 
 
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("from bide import tsk", "bide has no 'tsk'; did you mean 'task'?"),
+        ("import bide.operators.bsh", "There is no module 'bide.operators.bsh'; did you mean 'bash'?"),
+        ("from bide.zzz.like import it", "There is no module 'bide.zzz'."),
+        ("from bide.operators.bash import BashOperater", "bide.operators.bash has no 'BashOperater'; did you mean"),
+        ("from airflow.sdk import DAG", "There is no airflow here: import from bide what airflow.sdk has"),
+        ("from no_such_thing import x", "ModuleNotFoundError: No module named 'no_such_thing'"),
+    ],
+)
+def test_an_import_that_fails_names_what_was_meant(line: str, sentence: str) -> None:
+    with pytest.raises(FileBroken) as refused:
+        dags_in(line)
+    assert sentence in str(refused.value)
+
+
 def test_a_dag_that_is_gone_from_its_file_is_named_with_the_near_one() -> None:
     found = Collected(dags_in("from bide import DAG\nwith DAG('etl_daily'): ..."), ())
     assert find_dag(found, "etl_daily").dag_id == "etl_daily"

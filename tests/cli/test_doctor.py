@@ -27,6 +27,7 @@ EVERY_CHECK = [
     "durability",
     "pooler",
     "secrets",
+    "services",
     "waits",
 ]
 
@@ -59,6 +60,9 @@ async def test_a_healthy_installation(newcomer: Person, made: str) -> None:
     assert list(found) == EVERY_CHECK
     # The server of these tests keeps nothing after a power cut.
     assert found.pop("durability") == ("warn", "fsync is off: a crash may destroy the database", "switch fsync on")
+    level, at_work, advice = found.pop("services")
+    assert (level, advice) == ("warn", "`bide up` starts all of them; see `bide status`")
+    assert at_work.startswith("nobody is at work; No scheduler is alive")
     assert {level for level, _, _ in found.values()} == {"ok"}
     assert all(advice == "" for _, _, advice in found.values())
     lines = await newcomer.done("doctor")

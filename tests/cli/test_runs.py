@@ -62,7 +62,7 @@ async def test_latest_means_the_newest_run(person: Person, town: Town, sales: Da
 
 async def test_unknown_runs_are_refused_with_the_near_one(person: Person, town: Town, sales: DagPlan) -> None:
     assert await person.refused("runs", "show", "sales", "rum") == (
-        "Error: There is no run of sales 'rum'; did you mean 'run'?"
+        "Error: There is no run 'rum' of sales; did you mean 'run'?"
     )
     assert "There is no DAG 'stock'" in await person.refused("runs", "show", "stock", "latest")
     await town.store(dag("stock"))

@@ -147,7 +147,7 @@ async def test_where_a_task_is_that_runs_or_waits(person: Person, town: Town, sa
 
 async def test_unknown_tasks_are_refused_with_the_near_one(person: Person, town: Town, sales: DagPlan) -> None:
     assert await person.refused("tasks", "show", "sales", "run", "lood") == (
-        "Error: There is no task in sales 'lood'; did you mean 'load'?"
+        "Error: There is no task 'lood' in sales; did you mean 'load'?"
     )
     assert "did you mean 'run'?" in await person.refused("tasks", "show", "sales", "rn", "load")
     await town.store(dag("sales", task("newcomer")))

@@ -51,6 +51,17 @@ def test_a_dag_is_tried_out_with_its_logs_and_its_end_decides_the_exit_code(auth
     assert said.lines[-1].endswith(": failed")
 
 
+def test_a_task_whose_log_does_not_say_why_it_has_failed_is_told_of_at_the_end(author: Person, tmp_path: Path) -> None:
+    (tmp_path / "dags" / "late.py").write_text(
+        "from datetime import timedelta\nfrom bide import DAG\nfrom bide.sensors.time_delta import TimeDeltaSensor\n"
+        "with DAG('late', schedule=None):\n"
+        "    TimeDeltaSensor(task_id='t', delta=timedelta(hours=2), timeout=60, deferrable=True)\n"
+    )
+    said = author.say("dags", "test", "late")
+    assert said.code == 1
+    assert [line for line in said.lines if line.startswith("t failed: ") and "timeout" in line.lower()], said.out
+
+
 def test_at_a_terminal_there_is_a_picture_below_the_logs(author: Person, monkeypatch: pytest.MonkeyPatch) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -84,7 +95,7 @@ def test_what_cannot_be_tried_out_is_refused_in_a_sentence(author: Person, tmp_p
         (["goo"], "There is no DAG 'goo'; did you mean 'good'?"),
         (["none.py"], "none.py has no DAG."),
         (["several.py"], "several.py has 2 DAGs; say which, with --dag: a, b."),
-        (["several.py", "--dag", "c"], "There is no DAG in several.py 'c'"),
+        (["several.py", "--dag", "c"], "There is no DAG 'c' in several.py"),
         (["good", "--conf", "{"], "--conf is no JSON"),
         (["good", "--mark-success-pattern", "("], "'(' is no regular expression"),
     ):

@@ -50,4 +50,4 @@ async def test_a_person_asks_why(person: Person, town: Town) -> None:
     said = (await person.says("why", "sales", "run", "a", "-o", "json")).json()
     assert (said["state"], said["cause"]) == ("none", "no scheduler")
     assert "did you mean 'sales'?" in await person.refused("why", "sale", "run", "a")
-    assert "There is no task in sales 'c'" in await person.refused("why", "sales", "run", "c")
+    assert "There is no task 'c' in sales" in await person.refused("why", "sales", "run", "c")

@@ -179,11 +179,19 @@ class Nowhere(BaseOperator):
 
 @pytest.mark.parametrize(
     ("method", "sentence"),
-    [("gone", "has no method 'gone' to go on in"), ("deaf", "unexpected keyword argument 'event'")],
+    [
+        ("gone", "Nowhere has no method 'gone' to go on in."),
+        ("deef", "Nowhere has no method 'deef' to go on in; did you mean 'deaf'?"),
+        ("method", "Nowhere has no method 'method' to go on in"),
+    ],
 )
-def test_a_method_that_cannot_go_on_fails_the_task(engine: Engine, method: str, sentence: str) -> None:
+def test_a_method_that_cannot_go_on_is_refused_before_the_wait(engine: Engine, method: str, sentence: str) -> None:
     with DAG("nowhere", schedule=None) as made:
         Nowhere(task_id="t", method=method)
-    _, result = went(engine, made)
+    number, result = went(engine, made)
     assert result["t"].state == "failed"
     assert sentence in result["t"].log
+    assert "defer" not in [line.verb for line in engine.history(number, "t")]
+    # Where it stands in the author's code is shown, and nothing of ours.
+    assert "in execute" in result["t"].log
+    assert "bide/authoring" not in result["t"].log

@@ -89,3 +89,19 @@ def test_when_it_is_killed_nothing_of_it_is_left_over(home: Path, up: "subproces
     up.wait()
     eventually_now(lambda: not marked(f"{MARK}={home}"), PATIENCE_SEC)
     eventually_now(lambda: not processes_of(home / ".bide" / "postgres"), PATIENCE_SEC)
+
+
+def test_it_names_files_that_are_broken_and_says_so_where_it_is_up_already(
+    home: Path, up: "subprocess.Popen[str]"
+) -> None:
+    (home / "dags" / "patient.py").write_text("from bide import DAG, tsk\n")
+    eventually_now(lambda: "patient.py cannot be used: " in (home / "log").read_text(), PATIENCE_SEC)
+    assert "did you mean 'task'?" in (home / "log").read_text()
+    assert "detected" not in (home / "log").read_text()
+    with (home / "other").open("w") as log:
+        other = subprocess.Popen([BIDE, "up"], cwd=home, text=True, stderr=log, stdout=log, preexec_fn=die_with_us)
+    eventually_now(lambda: "Bide is up. " in (home / "other").read_text(), PATIENCE_SEC)
+    said = " ".join((home / "other").read_text().split())
+    assert f"Bide is up here already, in 1 other process ({up.pid})" in said
+    other.kill()
+    other.wait()

@@ -158,7 +158,7 @@ def test_one_task_runs_alone_and_once() -> None:
     assert try_task(made, "mapped", NOTHING, unseen).values("mapped") == [3, 4]
     with pytest.raises(Refusal, match="'unknown' is mapped over what other tasks return"):
         try_task(made, "unknown", NOTHING, unseen)
-    with pytest.raises(Exception, match="There is no task in chained 'alon'; did you mean 'alone'"):
+    with pytest.raises(Exception, match="There is no task 'alon' in chained; did you mean 'alone'"):
         try_task(made, "alon", NOTHING, unseen)
 
 

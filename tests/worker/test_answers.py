@@ -188,7 +188,9 @@ async def test_what_cannot_be_answered_is_refused_in_a_sentence(stage: Stage) ->
     async with stage.working():
         await stage.launch(ASKS, "is_refused")
         refusals = await value_of(stage, "is_refused")
-    assert refusals[0] == "There is no DAG 'nowhere'; `bide dags list` shows those that there are."
+    assert refusals[0] == (
+        "There is no DAG 'nowhere'; `bide dags list` shows those that there are, `bide dags errors` broken files."
+    )
     assert refusals[1] == "DAG 'dag' has no run 'none' that could be cleared."
     assert refusals[2] == "A run is known by its run_id or its logical_date; give one of them."
     assert "sealed for another place" in refusals[3]

@@ -11,17 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 
-import bide
 from bide.authoring import scope
 from bide.authoring.dag import DAG
 from bide.authoring.imports import DAG_FILES, imported, importing_from
+from bide.authoring.missing import what_is_meant
 from bide.authoring.node import Node
 from bide.authoring.place import mistake, near
 from bide.authoring.traces import told, trace_of
 from bide.errors import BideError, PlanError
 from bide.exceptions import TaskError
-
-_NOT_OURS = re.compile(r"cannot import name '(\w+)' from 'bide' .*")
 
 
 class FileBroken(BideError):
@@ -95,10 +93,8 @@ def _sentence(error: BaseException) -> str:
         return str(error)
     if isinstance(error, SyntaxError):
         return f"{error.msg}."
-    unknown = _NOT_OURS.fullmatch(str(error)) if isinstance(error, ImportError) else None
-    if unknown is not None:
-        return f"bide has no {unknown[1]!r}{near(unknown[1], bide.__all__)}"
-    return told(error)
+    meant = what_is_meant(error) if isinstance(error, ImportError) else None
+    return meant or told(error)
 
 
 def _trace(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from bide.model.states import RunState, TaskState
 
 @dataclass(frozen=True)
 class TaskResult:
-    """How one task instance has ended, the value that it has returned, and what it has written."""
+    """How one task instance has ended, the value that it has returned, what it has written, and why it has failed."""
 
     task_id: str
     map_index: int
@@ -16,6 +16,7 @@ class TaskResult:
     tries: int
     value: Any
     log: str = ""
+    reason: str | None = None
 
 
 @dataclass(frozen=True)

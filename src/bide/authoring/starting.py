@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from bide.authoring.deferring import TaskDeferred, name_of, wait_for
 from bide.authoring.mapping import MappedOperator
 from bide.authoring.operator import BaseOperator
+from bide.authoring.place import near
 from bide.authoring.reference import Reference
 from bide.authoring.traces import told
 from bide.authoring.trigger import BaseTrigger, StartTriggerArgs
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from bide.authoring.context import Context
     from bide.authoring.node import Node
 
+NOT_THERE = "its class was moved or renamed, is misspelt, or is not installed here"
 _SIGNS = ("{{", "{%", "{#")
 
 
@@ -42,10 +44,16 @@ def find_trigger(classpath: str) -> type[BaseTrigger]:
         found: Any = module
         for name in names[split:]:
             found = getattr(found, name, None)
-        if isinstance(found, type) and issubclass(found, BaseTrigger):
-            return found
-        break
-    raise CodeUnavailable(f"There is no trigger {classpath}: its class was moved or renamed, or is not installed here.")
+        if is_trigger(found):
+            return cast(type[BaseTrigger], found)
+        meant = near(names[-1], [name for name, value in vars(module).items() if is_trigger(value)])
+        raise CodeUnavailable(f"There is no trigger {classpath}: {NOT_THERE}{meant}")
+    raise CodeUnavailable(f"There is no trigger {classpath}: {NOT_THERE}.")
+
+
+def is_trigger(value: object) -> bool:
+    """Tell whether something is a class of triggers."""
+    return isinstance(value, type) and issubclass(value, BaseTrigger)
 
 
 def _module(name: str) -> object | None:

@@ -1,4 +1,7 @@
-"""Tracebacks that begin in the author's code: the engine's own frames above it say nothing to its author."""
+"""Tracebacks of the author's code: the engine's own frames above it say nothing to its author.
+
+Nor do those below it, where the engine itself has refused something: its sentence says what was wrong.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,8 @@ def trace_of(error: BaseException) -> str:
         if seen is None:
             break
         seen.__traceback__ = _cut(seen.__traceback__)
+        if is_ours(type(seen).__module__):
+            _end_in_authors_code(seen.__traceback__)
         seen = seen.__cause__ or seen.__context__
     if error.__traceback__ is None and not isinstance(error, SyntaxError):
         return ""
@@ -32,6 +37,15 @@ def _cut(trace: TracebackType | None) -> TracebackType | None:
     while trace is not None and _is_engine(trace.tb_frame):
         trace = trace.tb_next
     return trace
+
+
+def _end_in_authors_code(trace: TracebackType | None) -> None:
+    last = None
+    while trace is not None:
+        last = last if _is_engine(trace.tb_frame) else trace
+        trace = trace.tb_next
+    if last is not None:
+        last.tb_next = None
 
 
 def _is_engine(frame: FrameType) -> bool:

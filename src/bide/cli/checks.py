@@ -13,7 +13,7 @@ from msgspec import Struct
 from bide import embedded, keys, sealing
 from bide.cli import words
 from bide.cli.db import Place
-from bide.control.stuck import stuck_waits
+from bide.control.stuck import stuck_services, stuck_waits
 from bide.errors import BideError, SealingError
 from bide.settings import Settings, explain
 from bide.store import migrations, situation
@@ -139,6 +139,7 @@ async def of_database(settings: Settings, database: Place) -> list[Finding]:
         found += [of_clock(facts, skew_sec), of_room(facts), of_commits(facts)]
         found.append(await of_sessions(db, database.url, given.pooler))
         found.append(await of_secrets(db, settings))
+        found.append(await of_services(db))
         found.append(await of_waits(db))
     return found
 
@@ -195,6 +196,16 @@ async def hears_hints(db: Database, url: str) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+async def of_services(db: Database) -> Finding:
+    """Look whether somebody is at work."""
+    services = await situation.list_services(db)
+    alive = sum(one.is_alive for one in services)
+    found = f"{words.count(alive, 'service')} at work" if alive else "nobody is at work"
+    if missing := stuck_services(services):
+        return warn("services", f"{found}; {' '.join(missing)}", "`bide up` starts all of them; see `bide status`")
+    return ok("services", found)
 
 
 async def of_waits(db: Database) -> Finding:

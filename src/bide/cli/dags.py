@@ -16,6 +16,7 @@ from bide.cli.output import As, Column, Output, progress
 from bide.cli.runs import COLUMNS as RUN_COLUMNS
 from bide.cli.session import Session, opened
 from bide.control import launching
+from bide.control.known import DAGS_SHOWN
 from bide.errors import Refusal
 from bide.model.states import RunState
 from bide.store import control, reports
@@ -32,7 +33,6 @@ class DagCommands(LazyGroup):
 
 app = typer.Typer(cls=DagCommands, no_args_is_help=True, add_completion=False)
 
-SEE_THEM = "`bide dags list` shows those that there are."
 MOST = 10_000
 RUNS_SHOWN = 5
 Patterns = Annotated[
@@ -166,7 +166,7 @@ def set_paused(context: typer.Context, patterns: list[str], is_paused: bool) -> 
     """Pause DAGs or let them go on."""
     state = "paused" if is_paused else "active"
     with opened(context) as session:
-        found = given.matching(patterns, session.run(control.dag_ids(session.db)), "DAG", SEE_THEM)
+        found = given.matching(patterns, session.run(control.dag_ids(session.db)), "DAG", DAGS_SHOWN)
         changed = session.run(control.set_paused(session.db, found, is_paused))
         session.hint(Channel.SCHEDULER)
     for dag_id in found:
@@ -176,7 +176,7 @@ def set_paused(context: typer.Context, patterns: list[str], is_paused: bool) -> 
 async def meant(session: Session, patterns: list[str], gone: bool) -> list[str]:
     """Find the DAGs that are meant."""
     if not gone:
-        return given.matching(patterns, await control.dag_ids(session.db), "DAG", SEE_THEM)
+        return given.matching(patterns, await control.dag_ids(session.db), "DAG", DAGS_SHOWN)
     there = await reports.list_dags(session.db, None, None, True, "", MOST)
     return given.matching(patterns, [dag.dag_id for dag in there], "DAG that is gone", "`bide dags list --gone`.")
 

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from bide.errors import SettingsError
+
 FIRST = '''"""Your first DAG. Change it and save: the new version is live at once."""
 
 from datetime import datetime
@@ -34,6 +36,10 @@ hello()
 
 def write_if_none(folder: Path) -> Path | None:
     """Write the first DAG where there is no DAG file at all; give its path."""
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(
+            f"{folder} is no folder: move it away, or set core.dags_dir to the folder of your DAG files."
+        )
     if any(folder.rglob("*.py")):
         return None
     folder.mkdir(parents=True, exist_ok=True)

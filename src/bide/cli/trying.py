@@ -73,7 +73,7 @@ def find(
 def chosen(dags: Mapping[str, Dag], file: str, dag_id: str | None) -> Dag:
     """Choose a DAG of a file; where there are several somebody has to say which."""
     if dag_id is not None and dag_id not in dags:
-        raise unknown(f"DAG in {file}", dag_id, dags, f"it has {shortly(dags)}.")
+        raise unknown("DAG", dag_id, dags, f"it has {shortly(dags)}.", f" in {file}")
     if not dags:
         raise Refusal(f"{file} has no DAG. Does it call what it has decorated with @dag?")
     if dag_id is None and len(dags) > 1:
@@ -158,11 +158,14 @@ class Screen:
             self._seen[line.task_id] = line.state.plain
 
     def end(self, dag_id: str, result: RunResult) -> None:
-        """Say how it ended; of a task that has failed its log too, if that was not shown."""
-        for task in result.tasks:
-            if not self._shows_logs and task.state is TaskState.FAILED:
-                output.heading(name_of(task))
-                print(words.plain(task.log))
+        """Say how it ended; of a task that has failed also its log, if that was not shown, and why."""
+        failed = [task for task in result.tasks if task.state is TaskState.FAILED]
+        for task in failed if not self._shows_logs else ():
+            output.heading(name_of(task))
+            print(words.plain(task.log or "It has written nothing."))
+        for task in failed:
+            if task.reason and task.reason not in task.log:
+                self._console.print(Text(words.plain(f"{name_of(task)} failed: {task.reason}")))
         self._console.print(Text.assemble(f"{dag_id} {result.run_id}: ", words.state(result.state)))
 
     def returned(self, task: TaskResult) -> None:

@@ -9,12 +9,14 @@ from bide.store import control
 from bide.store.control import CurrentVersion, NamedRun
 from bide.store.database import Database
 
+DAGS_SHOWN = "`bide dags list` shows those that there are, `bide dags errors` broken files."
+
 
 async def version_of(db: Database, dag_id: str) -> tuple[CurrentVersion, DagPlan]:
     """Find the latest version of a DAG and its plan."""
     version = await control.current_version(db, dag_id)
     if version is None:
-        raise unknown("DAG", dag_id, await control.dag_ids(db), "`bide dags list` shows those that there are.")
+        raise unknown("DAG", dag_id, await control.dag_ids(db), DAGS_SHOWN)
     return version, decode_plan(version.plan)
 
 
@@ -23,7 +25,7 @@ async def run_of(db: Database, dag_id: str, run_id: str) -> NamedRun:
     found = await control.runs_named(db, dag_id, [run_id])
     if not found:
         runs = [run.run_id for run in await control.runs_between(db, dag_id, None, None)]
-        raise unknown(f"run of {dag_id}", run_id, runs, f"`bide runs list {dag_id}` shows those that there are.")
+        raise unknown("run", run_id, runs, f"`bide runs list {dag_id}` shows those that there are.", f" of {dag_id}")
     return found[0]
 
 
@@ -33,11 +35,12 @@ def tasks_of(plan: DagPlan, task_ids: Iterable[str]) -> list[str]:
     found = list(task_ids)
     for task_id in found:
         if task_id not in known:
-            raise unknown(f"task in {plan.dag_id}", task_id, known, f"`bide tasks list {plan.dag_id}` shows them.")
+            otherwise = f"`bide tasks list {plan.dag_id}` shows them."
+            raise unknown("task", task_id, known, otherwise, f" in {plan.dag_id}")
     return found
 
 
-def unknown(what: str, name: str, known: Iterable[str], otherwise: str) -> Unknown:
-    """Word the refusal of a name."""
+def unknown(what: str, name: str, known: Iterable[str], otherwise: str, where: str = "") -> Unknown:
+    """Word the refusal of a name; `where` follows it, as in ' of sales'."""
     near = get_close_matches(name, list(known), n=1)
-    return Unknown(f"There is no {what} {name!r}; {f'did you mean {near[0]!r}?' if near else otherwise}")
+    return Unknown(f"There is no {what} {name!r}{where}; {f'did you mean {near[0]!r}?' if near else otherwise}")

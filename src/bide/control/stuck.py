@@ -69,8 +69,7 @@ async def survey(db: Database) -> Situation:
 def stuck(found: Situation) -> list[str]:
     """Say what is stuck."""
     return [
-        *_missing(found.services),
-        *_silent(found.services),
+        *stuck_services(found.services),
         *(_unserved(queue) for queue in found.queues if queue.workers == 0),
         *(_uncalled(queue) for queue in found.callbacks if queue.workers == 0 or queue.oldest > LONG),
         *(_impossible(pool) for pool in found.impossible),
@@ -79,6 +78,11 @@ def stuck(found: Situation) -> list[str]:
         *stuck_waits(found.waits, found.free_waits, found.parked_waits),
         *_broken(found.import_errors),
     ]
+
+
+def stuck_services(services: Sequence[ServiceLine]) -> list[str]:
+    """Say which processes are missing."""
+    return [*_missing(services), *_silent(services)]
 
 
 def stuck_waits(counts: WaitCounts, free: Sequence[FreeWaits], parked: Sequence[ParkedWaits]) -> list[str]:

@@ -151,6 +151,8 @@ class DagProcessor:
             raise
         for path, stored in told.stored.items():
             self._note(path, stored)
+        for path, error in told.broken.items():
+            log.error("%s cannot be used: %s", path, error)
         self._free(told.gone)
         self._want(told.again)
         if told.gone or any(one.outcome in NEWS for stored in told.stored.values() for one in stored):

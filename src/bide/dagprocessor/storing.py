@@ -66,6 +66,8 @@ class Told:
     gone: list[str] = field(default_factory=list)
     # Another processor has stored something else at the same time.
     again: list[str] = field(default_factory=list)
+    # Files that cannot be used and were not known to be so, with why.
+    broken: dict[str, str] = field(default_factory=dict)
 
 
 class Storer:
@@ -95,6 +97,8 @@ class Storer:
                     told.again.append(path)
                 else:
                     self._known[path] = one.file.content_hash
+                    if one.file.error is not None and one.file.known_hash != one.file.content_hash:
+                        told.broken[path] = one.file.error
         return told
 
     async def _store_batch(self, batch: Sequence[Ready]) -> list[Stored]:

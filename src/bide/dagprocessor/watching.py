@@ -8,6 +8,8 @@ from pathlib import Path
 from watchfiles import awatch
 
 log = logging.getLogger(__name__)
+# It counts the changes, in the log of whoever is told here what they were.
+logging.getLogger("watchfiles").setLevel(logging.WARNING)
 
 # Milliseconds: how long it is quiet before changes are told, and how long they are gathered at most.
 QUIET_MS, GATHER_MS = 20, 200

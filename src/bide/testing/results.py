@@ -6,6 +6,7 @@ from typing import Any
 
 from bide.authoring import DAG
 from bide.authoring.results import RunResult, TaskResult
+from bide.model.states import TaskState
 from bide.testing.engine import NONE, Engine
 
 
@@ -42,7 +43,21 @@ def result_of(engine: Engine, number: int) -> RunResult:
     state, instances = engine.states(number)
     values, logs = engine.values(number), engine.logs(number)
     tasks = [
-        TaskResult(one.task_id, one.map_index, one.state, one.try_number, values.get(one.id), logs.get(one.id, ""))
+        TaskResult(
+            one.task_id,
+            one.map_index,
+            one.state,
+            one.try_number,
+            values.get(one.id),
+            logs.get(one.id, ""),
+            reason_of(engine, number, one.task_id, one.map_index) if one.state is TaskState.FAILED else None,
+        )
         for one in instances
     ]
     return RunResult(engine.name(number), state, tuple(tasks))
+
+
+def reason_of(engine: Engine, number: int, task_id: str, map_index: int) -> str | None:
+    """Read why a task has ended so."""
+    history = engine.history(number, task_id, map_index)
+    return history[-1].why if history else None
