@@ -174,6 +174,7 @@ class Site:
             left = await self.hand.fetchval(
                 "select (select count(*) from dag_run where state in ('queued', 'running'))"
                 " + (select count(*) from task_instance where worker_id is not null) + (select count(*) from look)"
+                " + (select count(*) from callback where state in ('pending', 'queued', 'running'))"
             )
             return bool(left == 0)
 
