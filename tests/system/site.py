@@ -155,10 +155,10 @@ class Site:
         return {row["task_id"]: row["state"] for row in rows}
 
     async def story(self, run_id: str, task_id: str) -> list[str]:
-        """Return the verbs that were said about a task, each with the leg."""
+        """Return the verbs that have moved the state of a task, each with the leg."""
         rows = await self.hand.fetch(
             "select h.verb, h.leg from history h join task_instance t on t.id = h.task_instance_id"
-            " where t.run_id = $1 and t.task_id = $2 order by h.id",
+            " where t.run_id = $1 and t.task_id = $2 and h.to_state is not null order by h.id",
             *(run_id, task_id),
         )
         return [f"{row['verb']} {row['leg']}" for row in rows]
