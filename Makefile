@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types layers docs bench simulate chaos fuzz clean
+.PHONY: help demo test check lint types layers docs bench soak simulate chaos fuzz clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ docs: $(VENV)/ready ## Generate the pages that the code decides: states, verbs, 
 
 bench: $(VENV)/ready ## Measure every verb beside its floor
 	$(BIN)/python -m benchmarks
+
+soak: $(VENV)/ready ## A million waits and a day of idling: nothing may grow
+	$(BIN)/python -m benchmarks soak
 
 # Every night other seeds, and more of them: make simulate SEEDS=5000 FROM=$(date +%s)
 simulate: $(VENV)/ready ## Run the seeded simulator: make simulate SEEDS=300 STEPS=300 FROM=1

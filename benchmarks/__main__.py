@@ -23,6 +23,7 @@ from benchmarks import (
     parallel,
     parsing,
     resting,
+    soak,
     timers,
     verbs,
 )
@@ -46,6 +47,8 @@ BENCHMARKS = {
     "resting": resting,
     "timers": timers,
 }
+LONG = {"soak": soak}
+"""Only when they are named: they take a quarter of an hour."""
 FULL, QUICK = 1.0, 0.05
 WIDTH = 110  # of the widest table
 
@@ -56,8 +59,9 @@ async def run(server_url: str, names: Sequence[str], scale: float, console: Cons
     here = machine(await connection.fetchval("show server_version"))
     await connection.close()
     for name in names:
-        report = Report(name, BENCHMARKS[name].TITLE, scale, console, here)
-        await BENCHMARKS[name].measure(server_url, report)
+        module = (BENCHMARKS | LONG)[name]
+        report = Report(name, module.TITLE, scale, console, here)
+        await module.measure(server_url, report)
         report.finish(out)
 
 
@@ -65,7 +69,10 @@ def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "names", nargs="*", metavar="name", help=f"{', '.join(BENCHMARKS)} (all of them if none is given)"
+        "names",
+        nargs="*",
+        metavar="name",
+        help=f"{', '.join(BENCHMARKS)} (all of them if none is given), {', '.join(LONG)}",
     )
     parser.add_argument("--quick", action="store_true", help="fewer rows, to see in a minute that everything runs")
     given = parser.parse_args()

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class Room:
     worker: int
     key: str = field(default_factory=generate_key)
     runs: int = 0
+    scheduler_pid: int = 0
 
     def __post_init__(self) -> None:
         self.sealer = Sealer([self.key])
@@ -58,15 +60,7 @@ class Room:
             done += size
 
     async def _wait(self, classpath: str, numbers: range, kwargs: Callable[[int], Mapping[str, Any]]) -> None:
-        self.runs += 1
-        tasks = await scheduled_tasks(self.db, self.connection, f"run {self.runs}", len(numbers))
-        for start in range(0, len(tasks), AT_ONCE):
-            some = tasks[start : start + AT_ONCE]
-            turn = await views.current_turn(self.db)
-            await queueing.enqueue(self.db, WHO, turn, [Leg(task.id, task.leg) for task in some])
-            for task in some:
-                task.leg += 1
-            await legs.start(self.db, WHO, self.worker, [Leg(task.id, task.leg) for task in some])
+        tasks = await self._running(len(numbers))
         ids = await deferral.reserve_trigger_ids(self.db, len(tasks))
         waits = [
             self._new_wait(task, id, classpath, VALUES.encode(dict(kwargs(number))))
@@ -75,6 +69,28 @@ class Room:
         # All at once, so that nobody begins before all are there.
         await deferral.defer(self.db, WHO, waits)
         self.hints.hint(Channel.TRIGGERER)
+
+    async def timers(self, number: int, every: timedelta) -> None:
+        """Let so many tasks wait for dates, one after the other."""
+        tasks = await self._running(number)
+        ids = await deferral.reserve_trigger_ids(self.db, number)
+        waits = [self._new_wait(task, id, "benchmarks.Timer", "{}") for task, id in zip(tasks, ids, strict=True)]
+        dated = [replace(wait, due_in=every * nth, event="1") for nth, wait in enumerate(waits, 1)]
+        await deferral.defer(self.db, WHO, dated)
+        self.hints.hint(Channel.SCHEDULER)
+
+    async def _running(self, number: int) -> list[Task]:
+        """Launch a run whose tasks all run with the played worker."""
+        self.runs += 1
+        tasks = await scheduled_tasks(self.db, self.connection, f"run {self.runs}", number)
+        for start in range(0, len(tasks), AT_ONCE):
+            some = tasks[start : start + AT_ONCE]
+            turn = await views.current_turn(self.db)
+            await queueing.enqueue(self.db, WHO, turn, [Leg(task.id, task.leg) for task in some])
+            for task in some:
+                task.leg += 1
+            await legs.start(self.db, WHO, self.worker, [Leg(task.id, task.leg) for task in some])
+        return tasks
 
     def _new_wait(self, task: Task, id: int, classpath: str, kwargs: str) -> NewWait:
         sealed = self.sealer.seal(kwargs, wait(id, classpath))
@@ -105,7 +121,8 @@ class Room:
         self, number: int, *words: str, said: Path | None = None
     ) -> AsyncIterator[list[asyncio.subprocess.Process]]:
         """Run so many triggerers and a scheduler, and wait until they are there."""
-        async with self.service("scheduler"):
+        async with self.service("scheduler") as scheduler:
+            self.scheduler_pid = scheduler.pid
             entered = [self.service("triggerer", *words, said=said) for _ in range(number)]
             processes = [await one.__aenter__() for one in entered]
             try:

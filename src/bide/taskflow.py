@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, Literal, ParamSpec, Protocol, Unpack, overload
 
 from bide.authoring import Context, TaskArguments, TaskFunction, call_with_context, mistake, near
-from bide.exceptions import TaskFailed
+from bide.exceptions import TaskFailed, TaskSkipped
 from bide.operators.bash import BashOperator
 from bide.operators.python import BranchPythonOperator, PythonOperator, ShortCircuitOperator
 from bide.sensors.python import PythonSensor
@@ -20,7 +20,6 @@ _OTHER_KINDS = {
         "run the other Python with @task.bash instead",
     ),
     **dict.fromkeys(("docker", "kubernetes", "kubernetes_cmd"), "start the container with @task.bash instead"),
-    **dict.fromkeys(("skip_if", "run_if"), "raise AirflowSkipException in the function instead"),
     "pyspark": "make the session in the function instead",
 }
 
@@ -77,6 +76,13 @@ class Decorator(Protocol):
 
     def __call__(self, function: Callable[P, object], /) -> TaskFunction[P]:
         """Decorate the function."""
+
+
+class Guard(Protocol):
+    """What `@task.run_if(…)` is before it stands above a task."""
+
+    def __call__(self, function: TaskFunction[P], /) -> TaskFunction[P]:
+        """Guard the task."""
 
 
 class TaskDecorators:
@@ -162,13 +168,34 @@ class TaskDecorators:
         """Wait until a function returns something true."""
         return _decorated(SensorTask, function, given)
 
+    def run_if(self, condition: Callable[[Context], object], skip_message: str | None = None) -> Guard:
+        """Run a task only if something is true just before: `@task.run_if(condition)` above `@task`."""
+        return _guarded(condition, skip_message or "The condition of run_if does not hold.", runs_if=True)
+
+    def skip_if(self, condition: Callable[[Context], object], skip_message: str | None = None) -> Guard:
+        """Skip a task if something is true just before: `@task.skip_if(condition)` above `@task`."""
+        return _guarded(condition, skip_message or "The condition of skip_if holds.", runs_if=False)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in _OTHER_KINDS:
             raise mistake(f"@task.{name} does not work here; {_OTHER_KINDS[name]}.")
-        kinds = ("python", "bash", "branch", "short_circuit", "sensor")
+        kinds = ("python", "bash", "branch", "short_circuit", "sensor", "run_if", "skip_if")
         raise mistake(f"There is no @task.{name}{near(name, kinds)}")
+
+
+def _guarded(condition: Callable[[Context], object], message: str, *, runs_if: bool) -> Guard:
+    def guard(context: Context) -> None:
+        if bool(condition(context)) is not runs_if:
+            raise TaskSkipped(message)
+
+    def decorate(function: TaskFunction[P]) -> TaskFunction[P]:
+        if not isinstance(function, TaskFunction):
+            raise mistake("@task.run_if(…) and @task.skip_if(…) stand above @task, not below it.")
+        return function.before(guard)
+
+    return decorate
 
 
 def _decorated(kind: type[Any], bare: tuple[Any, ...], given: dict[str, Any]) -> Any:

@@ -181,7 +181,7 @@ def test_a_dag_function_hands_its_arguments_on_as_params_of_the_run() -> None:
     assert returned(leg_of(dag, "hello", conf={"name": "Ada"})) == "AdaAda"
 
 
-@pytest.mark.parametrize("kind", ["virtualenv", "docker", "skip_if", "branche"])
+@pytest.mark.parametrize("kind", ["virtualenv", "docker", "branche"])
 def test_kinds_of_tasks_that_do_not_exist_are_refused_with_a_sentence(kind: str) -> None:
     with pytest.raises(FileBroken, match=f"/dags/example.py:3: .*@task.{kind}"):
         dag_in(f"from bide import task\n\n@task.{kind}\ndef f(): ...\n")

@@ -60,7 +60,9 @@ def prepare() -> None:
 
 def collect(path: str, root: str, source: str) -> Collected:
     """Run a DAG file."""
-    sys.path.insert(0, root)
+    _found.clear()
+    if root not in sys.path:
+        sys.path.insert(0, root)
     exec(compile(source, path, "exec"), {"__name__": "dag_file", "__file__": path, "port": _ports[-1]})
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     return Collected(

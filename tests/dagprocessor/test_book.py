@@ -142,3 +142,41 @@ def test_nobody_minds_what_is_said_of_files_that_are_gone() -> None:
     assert not book.end("a", {}, 0, 0.1)
     assert "a" not in book
     assert book.first() is None
+
+
+def look_at(book: Book, files: dict[str, Stamp]) -> None:
+    book.looked(Found(files, NONE), {}, 0.0)
+
+
+def together(book: Book, most: int = 5) -> list[str]:
+    return [file.path for file in book.begin_together(most, lambda _: ONE, 0.0)] if book.first() else []
+
+
+def test_of_very_many_several_are_parsed_together() -> None:
+    book = Book({})
+    look_at(book, {f"f{number}": ONE for number in range(24)})
+    assert [len(together(book)) for _ in range(8)] == [5, 4, 3, 3, 2, 1, 1, 1]
+
+
+def test_what_takes_long_or_is_waited_for_is_parsed_by_itself() -> None:
+    book = Book({"slow": 3.0})
+    many: dict[str, Stamp] = {f"f{number}": ONE for number in range(40)}
+    look_at(book, {"slow": ONE, **many})
+    look_at(book, {"slow": ONE, **many, "f30": TWO, "new": ONE})
+    assert [together(book), together(book)] == [["f30"], ["new"]]
+    left = [together(book) for _ in range(40)]
+    assert [paths for paths in left if "slow" in paths] == [["slow"]]
+    assert sorted(path for paths in left for path in paths) == sorted({*many, "slow"} - {"f30"})
+
+
+def test_what_was_left_over_is_parsed_again_and_what_was_wrong_by_itself() -> None:
+    book = Book({})
+    look_at(book, {f"f{number}": ONE for number in range(30)})
+    first = together(book)
+    book.end(first[0], {}, THREE.mtime_ns, 0.1)
+    book.left_over(first[1:])
+    rest = [together(book) for _ in range(20)]
+    assert [first[1]] in rest
+    assert sorted(path for paths in rest for path in paths) == sorted(
+        {f"f{number}" for number in range(30)} - {first[0]}
+    )

@@ -109,6 +109,33 @@ async def test_who_kills_the_process_that_parses_is_found(bed: Bed, at_work: AtW
         await bed.has(**{f"good{number}": 1 for number in range(6)})
 
 
+AMONG_MANY = {
+    "import os; os._exit(7)": "exit code 7",
+    "import os, signal; os.kill(os.getppid(), signal.SIGKILL); signal.pause()": "ends the process that it is parsed by",
+    "while True: pass": "takes longer than 1.5 s",
+    "raise ValueError('why')": "ValueError: why",
+}
+# What they leave behind in their process would be seen by those that come after them.
+LEAVES = ("os.environ['LEFT'] = 'here'", "os.chdir('/')", "threading.Thread(target=signal.pause, daemon=True).start()")
+
+
+async def test_among_very_many_files_every_fault_stays_with_its_file(bed: Bed, at_work: AtWork) -> None:
+    sees = (
+        "import os, signal, threading\nsaw = f\"{os.environ.get('LEFT')} {os.getcwd()} {threading.active_count()}\"\n"
+    )
+    names = [f"f{number}" for number in range(70)]
+    faults = dict(zip(names[5:60:11], AMONG_MANY, strict=False))
+    leaving = dict(zip(names[6:60:11], LEAVES, strict=False))
+    for name in names:
+        does = f"{leaving.get(name, '')}\n{faults.get(name, '')}"
+        bed.write(f"{name}.py", f"{HEAD}{sees}dag({name!r}, description=saw)\n{does}\n")
+    async with at_work(file_timeout_sec=1.5):
+        await bed.has(**{name: 1 for name in names if name not in faults})
+        await bed.fails(**{name: AMONG_MANY[fault] for name, fault in faults.items()})
+    saw = await bed.connection.fetch("select distinct description from dag")
+    assert [row["description"] for row in saw] == [f"None {os.getcwd()} 1"]
+
+
 async def test_nothing_that_a_file_has_begun_is_left_over(bed: Bed, at_work: AtWork) -> None:
     note = bed.folder.parent / "pids"
     fork = f"import os, signal\nnote = open({str(note)!r}, 'a')\n"

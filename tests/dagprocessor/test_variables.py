@@ -61,3 +61,15 @@ async def test_a_file_may_ask_for_nothing_else_and_only_so_often(bed: Bed, at_wo
             rude="a question came before the last one was answered",
             liar="What is told of the file is not what a DAG is made of",
         )
+
+
+async def test_files_that_ask_are_answered_among_very_many_too(bed: Bed, at_work: Any) -> None:
+    asks = "port.ask(GetVariable('name')) or 'nameless'"
+    for number in range(60):
+        bed.write(
+            f"f{number}.py", ASK + f"dag('f{number}', description={asks if number % 20 == 7 else repr('mute')})\n"
+        )
+    async with at_work():
+        await bed.has(**{f"f{number}": 1 for number in range(60)})
+    told = await bed.connection.fetch("select dag_id from dag where description = 'nameless'")
+    assert {row["dag_id"] for row in told} == {"f7", "f27", "f47"}

@@ -106,6 +106,7 @@ def test_the_examples_that_need_nothing_else_run_to_their_end(dag_id: str, value
     [
         ("bash_commands", {"nothing_today": SKIPPED}),
         ("branching", {"load_row_by_row": SKIPPED}),
+        ("conditions", {"load_in_bulk": SKIPPED}),
         ("branch_operator", {"workday": SKIPPED}),
         ("short_circuit", {"send_alarm": SKIPPED, "a": SKIPPED, "b": SKIPPED}),
         ("latest_only", {}),

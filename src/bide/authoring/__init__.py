@@ -8,7 +8,7 @@ from bide.authoring.calling import call_with_context, seen_from, takes
 from bide.authoring.clock import rest, utcnow
 from bide.authoring.conf import conf
 from bide.authoring.connection import BaseHook, Connection
-from bide.authoring.context import Context, get_current_context
+from bide.authoring.context import Context, get_current_context, get_parsing_context
 from bide.authoring.dag import DAG
 from bide.authoring.dagflow import dag
 from bide.authoring.decorated import TaskFunction
@@ -27,10 +27,12 @@ from bide.authoring.engine import (
 from bide.authoring.group import TaskGroup, task_group
 from bide.authoring.instance import DagRun, RuntimeTaskInstance
 from bide.authoring.mapping import MappedOperator
+from bide.authoring.notifier import BaseNotifier
 from bide.authoring.operator import BaseOperator
 from bide.authoring.params import Param, ParamsDict
 from bide.authoring.place import mistake, near
 from bide.authoring.polling import PokeTrigger, PollingTrigger
+from bide.authoring.recipe import Recipe, made_from, needs_dag_files, recipe_of
 from bide.authoring.reference import literal
 from bide.authoring.relations import Label, chain, chain_linear, cross_downstream
 from bide.authoring.schedule import (
@@ -38,6 +40,7 @@ from bide.authoring.schedule import (
     CronTriggerTimetable,
     DeltaDataIntervalTimetable,
     DeltaTriggerTimetable,
+    MultipleCronTriggerTimetable,
 )
 from bide.authoring.sensor import BaseSensorOperator, PokeReturnValue, SensorArguments
 from bide.authoring.shell import Shell, environment
@@ -62,6 +65,7 @@ __all__ = [
     "Asset",
     "BaseBranchOperator",
     "BaseHook",
+    "BaseNotifier",
     "BaseOperator",
     "BaseSensorOperator",
     "BaseTrigger",
@@ -75,12 +79,14 @@ __all__ = [
     "DeltaTriggerTimetable",
     "Label",
     "MappedOperator",
+    "MultipleCronTriggerTimetable",
     "OperatorArguments",
     "Param",
     "ParamsDict",
     "PokeReturnValue",
     "PokeTrigger",
     "PollingTrigger",
+    "Recipe",
     "RuntimeTaskInstance",
     "SensorArguments",
     "Shell",
@@ -114,12 +120,16 @@ __all__ = [
     "environment",
     "follow",
     "get_current_context",
+    "get_parsing_context",
     "is_latest_run",
     "launch_run",
     "literal",
     "macros",
+    "made_from",
     "mistake",
     "near",
+    "needs_dag_files",
+    "recipe_of",
     "rest",
     "run_state",
     "seen_from",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
@@ -126,6 +127,19 @@ def get_current_context() -> Context:
     if not _current:
         raise TaskError("There is a context only while a task runs; call get_current_context() within one.")
     return _current[-1]
+
+
+@dataclass(frozen=True)
+class ParsingContext:
+    """Which DAG and which task of a file are wanted; None means all of them."""
+
+    dag_id: str | None = None
+    task_id: str | None = None
+
+
+def get_parsing_context() -> ParsingContext:
+    """Tell what of a file is wanted while it is read: always all of it, for one process serves all its DAGs."""
+    return ParsingContext()
 
 
 def wanted_by(names: frozenset[str] | None, context: Context) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, get_origin, get_type_hints, is_typeddict
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, get_origin, get_type_hints, is_typeddict
 
 from bide.authoring import scope
 from bide.authoring.calling import refuse_bad_call
@@ -15,6 +15,9 @@ from bide.authoring.mapping import Partial
 from bide.authoring.operator import BaseOperator
 from bide.authoring.place import mistake
 from bide.authoring.xcomarg import XComArg
+
+if TYPE_CHECKING:
+    from bide.authoring.context import Context
 
 P = ParamSpec("P")
 
@@ -46,6 +49,17 @@ class TaskFunction(Generic[P]):
     def override(self, **given: Any) -> TaskFunction[P]:
         """Make the same kind of task with other arguments, such as another task_id."""
         return TaskFunction(self.operator_class, self.function, {**self._given, **given})
+
+    def before(self, hook: Callable[[Context], object]) -> TaskFunction[P]:
+        """Make the same kind of task with something that is done before its own `pre_execute`."""
+        own = self._given.get("pre_execute")
+
+        def both(context: Context) -> None:
+            hook(context)
+            if own is not None:
+                own(context)
+
+        return self.override(pre_execute=both)
 
     def partial(self, **kwargs: Any) -> PartialFunction:
         """Give the arguments that are the same for all elements; `.expand()` takes those that differ."""

@@ -8,11 +8,14 @@ import sys
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 
 DAG_FILES = "bide_dags"
 """The package that DAG files themselves seem to be in, so that they hide no module of the same name."""
 
 _roots: list[str] = []
+# By root: modules that were looked at and do not lie below it. There are hundreds, and each file asks several times.
+_elsewhere: dict[str, dict[str, ModuleType]] = {}
 
 
 @contextmanager
@@ -54,11 +57,16 @@ def _forget(root: str) -> None:
 def _below(root: str) -> set[str]:
     """List the modules below a root. Folders without an __init__.py are modules too, without a file."""
     inside, found = _inside(root), set()
+    elsewhere = _elsewhere.setdefault(root, {})
     for name, module in list(sys.modules.items()):
+        if elsewhere.get(name) is module:
+            continue
         file = getattr(module, "__file__", None)
         places = (file,) if file else getattr(module, "__path__", ())
         if any(_lies_in(inside, place) for place in places) and name != "__main__":
             found.add(name)
+        elif file:
+            elsewhere[name] = module
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -78,6 +79,11 @@ class DagRun:
         return pendulum_date(self._facts.end_date)
 
     @property
+    def run_after(self) -> DateTime | None:
+        """When the run was due."""
+        return self.data_interval_end or self.logical_date or self.start_date
+
+    @property
     def has_logical_date(self) -> bool:
         """Whether it stands for a date; one that was launched by hand need not."""
         return self._facts.logical_date is not None
@@ -101,6 +107,10 @@ class RuntimeTaskInstance:
         self._started = order.now
         self.sensor_time_left = order.sensor_time_left
         self.state = TaskState.RUNNING
+        self.operator = task.operator_name
+        self.queue = task.queue
+        self.pool = task.pool
+        self.end_date: DateTime | None = None
         self.context: Context = {}
         self.skipped: list[str] | None = None
 
@@ -118,6 +128,17 @@ class RuntimeTaskInstance:
     def logical_date(self) -> DateTime | None:
         """The date that the run stands for."""
         return self.dag_run.logical_date
+
+    @property
+    def hostname(self) -> str:
+        """The machine that this runs on."""
+        return socket.gethostname()
+
+    @property
+    def log_url(self) -> str:
+        """How its log is read: by this command, until there are pages with addresses."""
+        index = "" if self.map_index < 0 else f" --map-index {self.map_index}"
+        return f"bide tasks logs {self.dag_id} {self.run_id} {self.task_id}{index}"
 
     @property
     def log(self) -> logging.Logger:

@@ -70,7 +70,7 @@ class Timer:
     event: TriggerEvent
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class WaitingTask:
     """A task that waits for a trigger."""
 

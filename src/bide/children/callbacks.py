@@ -18,9 +18,17 @@ from bide.exceptions import TaskError
 from bide.model.messages import RunCallback
 from bide.model.outcome import Failed, Outcome, Succeeded
 from bide.model.plan import Callback
+from bide.model.states import TaskState
 
 log = logging.getLogger("bide.task")
 
+ENDS = {
+    Callback.SUCCESS: TaskState.SUCCESS,
+    Callback.FAILURE: TaskState.FAILED,
+    Callback.RETRY: TaskState.UP_FOR_RETRY,
+    Callback.SKIPPED: TaskState.SKIPPED,
+}
+"""How a try has ended after which somebody wants to be called."""
 AFTER_A_FAILURE = frozenset({Callback.FAILURE, Callback.RETRY})
 
 
@@ -40,6 +48,8 @@ def _call(order: RunCallback, dag: DAG) -> Outcome:
     found, dag_run = find_task(order.leg, dag), DagRun(order.run)
     context = build_context(order.leg, found, dag_run, params_of(found, dag_run.conf))
     set_current(context)
+    if not order.of_run:
+        context["ti"].state = ENDS[order.kind]
     context["reason"] = order.reason
     if order.kind in AFTER_A_FAILURE:
         context["exception"] = TaskError(order.reason or "it failed")

@@ -3,9 +3,11 @@
 import inspect
 from collections.abc import Mapping
 from contextlib import suppress
+from sys import intern
 from typing import Any
 
 from bide.authoring.traces import told, trace_of
+from bide.authoring.trigger import WaitingTask
 from bide.authoring.values import VALUES
 from bide.children.driving import crash_of, first_event, nothing_came, worded
 from bide.errors import CodecError
@@ -23,12 +25,21 @@ def made_of(kind: type, order: RunTrigger) -> Any:
         return NotThere(order.number, "Its arguments are no dict.")
     try:
         made = kind(**arguments)
-        made.trigger_id, made.task_instance = order.id, order.task
+        made.trigger_id, made.task_instance = order.id, _task_of(order)
     except BaseException as error:
         if isinstance(error, TypeError) and not takes(kind, arguments):
             return NotThere(order.number, f"{order.classpath} does not take the arguments of this wait: {error}.")
         return crashed(order.number, error)
     return made
+
+
+def _task_of(order: RunTrigger) -> WaitingTask | None:
+    task = order.task
+    if task is None:
+        return None
+    # Thousands of triggers wait for the same few DAGs and runs.
+    names = intern(task.dag_id), intern(task.run_id), intern(task.task_id)
+    return WaitingTask(*names, task.map_index, task.try_number)
 
 
 def takes(kind: type, arguments: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""A process that is ready to parse DAG files: everything that they need is imported, and each gets a fork of it.
+"""A process that is ready to parse DAG files: everything that they need is imported, and its forks run them.
 
     python -m bide.children.parser DESCRIPTOR [MODULE]
 
@@ -29,7 +29,7 @@ from bide.children.reading import Reading
 from bide.children.warm import Warm, prepare_output
 from bide.errors import BideError
 from bide.model.framing import FrameError
-from bide.model.messages import EXIT_CUT_OFF, Broken, Fork, Parsed, ParseFile, ToParser, ToWarm
+from bide.model.messages import EXIT_CUT_OFF, Broken, Fork, Parsed, ToParser, ToWarm
 from bide.model.plan import DagPlan
 
 MOST_DAGS = 10_000
@@ -37,14 +37,14 @@ MOST_DAGS = 10_000
 
 
 class Parser(Warm):
-    """Forks a child for each file."""
+    """Forks a child for one file, or for several."""
 
     def __init__(self, channel: Channel, code: Any) -> None:
         super().__init__(channel, {}, code.run_leg)
         self._code = code
 
     def live(self, order: Fork, sock: socket.socket, log: int) -> NoReturn:
-        """Be a child: parse one file, tell what is in it, and end."""
+        """Be a child: parse files, tell what is in them, and end."""
         try:
             child.separate(log, self._pid, order.memory_mb)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -59,41 +59,48 @@ class Parser(Warm):
 
 
 def answer(channel: Channel, code: Any) -> None:
-    """Parse the file that is asked for, and answer."""
+    """Parse the files that are asked for, and answer for each."""
     order, me = channel.receive(), os.getpid()
     if order is None:
         return
-    with code.answering(FilePort(channel)):
-        parsed = parse(order, code)
-    if os.getpid() != me:
-        # The file has forked, and its copy of the process came all the way back here.
-        os._exit(0)
-    child.flush()
-    try:
-        channel.send(parsed)
-    except (FrameError, TypeError, ValueError, RecursionError) as error:
-        channel.send(Parsed(broken=Broken(f"What was found in the file cannot be told: {error}")))
+    # Where their imports start from stands first, and is put there by each of them again.
+    sys.path.insert(0, order.root)
+    untouched, port = child.surroundings(), FilePort(channel)
+    for path in order.paths:
+        with code.answering(port):
+            parsed = parse(path, order.root, code)
+        if os.getpid() != me:
+            # The file has forked, and its copy of the process came all the way back here.
+            os._exit(0)
+        child.flush()
+        try:
+            channel.send(parsed)
+        except (FrameError, TypeError, ValueError, RecursionError) as error:
+            channel.send(Parsed(broken=Broken(f"What was found in the file cannot be told: {error}")))
+            return
+        if parsed.broken is not None or child.surroundings() != untouched:
+            return
 
 
-def parse(order: ParseFile, code: Any) -> Parsed:
+def parse(path: str, root: str, code: Any) -> Parsed:
     """Import a file and make the plans of its DAGs; whatever goes wrong is an answer too."""
     try:
-        source = read(order.path)
+        source = read(path)
     except (OSError, SyntaxError, UnicodeError) as error:
-        return Parsed(broken=Broken(unreadable(order.path, error)))
-    reading = Reading(order.root)
+        return Parsed(broken=Broken(unreadable(path, error)))
+    reading = Reading(root)
     reading.start()
     try:
-        collected = code.collect(order.path, order.root, source)
+        collected = code.collect(path, root, source)
         plans, broken = plans_of(collected.dags, code)
     except BaseException as error:
-        read_too = reading.stop() - {order.path} | set(getattr(error, "modules", ()))
+        read_too = reading.stop() - {path} | set(getattr(error, "modules", ()))
         if isinstance(error, ImportError) or isinstance(error.__cause__ or error.__context__, ImportError):
             # What is missing may turn up.
             read_too |= reading.searched
         return Parsed(broken=told(error), modules=tuple(sorted(read_too)), source=source)
     modules = reading.stop() | set(collected.modules)
-    return Parsed(plans, broken, tuple(sorted(modules - {order.path})), source)
+    return Parsed(plans, broken, tuple(sorted(modules - {path})), source)
 
 
 def plans_of(dags: Mapping[str, Any], code: Any) -> tuple[tuple[DagPlan, ...], Broken | None]:

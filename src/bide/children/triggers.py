@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import socket
+import sys
 from contextvars import Context
 from time import monotonic, monotonic_ns
 from typing import Any
@@ -49,6 +50,8 @@ LEAVES_WITHIN_SEC = 0.7
 USED_EVERY_BEATS = 8
 MOST_USED = 50
 TIDY_EVERY_BEATS = 240
+NAME = "trigger"
+"""Of every task: a name for each takes memory."""
 FEW = 5_000
 """With so few triggers a full round of the garbage collector is over in no time."""
 
@@ -72,6 +75,8 @@ class Triggers:
         self.left = asyncio.Event()
         self._channel = Channel(sock, ToRunner, self._heard, self._cut_off)
         self._loop.set_task_factory(self._measured)
+        # Every trigger's generator is closed by its drive, so nobody has to remember them all.
+        sys.set_asyncgen_hooks(firstiter=None)
         self._loop.set_exception_handler(self._complain)
         self._beat()
 
@@ -163,7 +168,7 @@ class Triggers:
         self._here[running.number] = running
         context = Context()
         context.run(self._own, running)
-        running.task = asyncio.Task(Drive(running, kind, order), loop=self._loop, context=context)
+        running.task = asyncio.Task(Drive(running, kind, order), loop=self._loop, context=context, name=NAME)
 
     def _own(self, running: Running) -> None:
         OWNER.set(running)

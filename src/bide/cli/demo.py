@@ -1,4 +1,4 @@
-"""`bide demo`: a DAG with branches, retries, mapping and a sensor runs before one's eyes, in a folder of its own."""
+"""`bide demo`: a DAG with branches, retries, mapping and 200 waits runs before one's eyes, in a folder of its own."""
 
 import asyncio
 import os
@@ -7,21 +7,24 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
 
 import typer
 from rich.console import Console
 
-from bide.cli import watching
+from bide.cli import watching, words
 from bide.cli.finding import find_run
 from bide.cli.session import Session, opened
 from bide.control import launching
+from bide.control.savings import saved
 from bide.errors import Refusal
 from bide.model.states import RunState
 from bide.settings import load
 from bide.store import control
 from bide.store.database import Database
+from bide.store.jobs import JobType, jobs_at_work
 from bide.store.wake import Channel
 
 app = typer.Typer(add_completion=False)
@@ -35,7 +38,7 @@ console = Console(highlight=False)
 
 @app.command(epilog="Example: bide demo")
 def demo(context: typer.Context) -> None:
-    """Start everything, run a DAG with branches, retries, mapping and a sensor, and stop again."""
+    """Start everything, run a DAG with branches, retries, mapping and 200 waits, say what was saved, and stop again."""
     folder = load(overrides=context.obj).core.data_dir / "demo"
     dags = folder / "dags"
     dags.mkdir(parents=True, exist_ok=True)
@@ -46,6 +49,7 @@ def demo(context: typer.Context) -> None:
         context.obj = overrides
         with opened(context) as session:
             ended = run_it(session)
+            say_savings(session)
     where = f"bide --set core.data_dir={folder} --set core.dags_dir={dags}"
     console.print(f"\nThe DAG file is {dags / 'demo.py'}. To go on with it: [bold]{where} up[/bold]")
     raise typer.Exit(0 if ended is RunState.SUCCESS else 1)
@@ -60,6 +64,16 @@ def run_it(session: Session) -> RunState:
     session.hint(Channel.SCHEDULER)
     run = session.run(find_run(session.db, DAG_ID, launched.run_id))
     return watching.watch(session, run, console)
+
+
+def say_savings(session: Session) -> None:
+    """Tell for how long tasks have waited without a worker."""
+    now = session.run(jobs_at_work(session.db, JobType.SCHEDULER)).now
+    total = session.run(saved(session.db, now - timedelta(hours=1), now, 0.0)).total
+    console.print(
+        f"\n[bold]{total.waits} waits[/bold] have held no worker: together they waited "
+        f"[bold]{words.duration(total.waited)}[/bold] that would have kept one busy. `bide savings` adds it up."
+    )
 
 
 async def until_parsed(db: Database) -> None:

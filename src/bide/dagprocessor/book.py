@@ -1,7 +1,7 @@
 """What is known of each DAG file, and which one is to be parsed next. No I/O: it is told what others have seen."""
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -14,11 +14,17 @@ CLOCK_STEP_NS = 20_000_000
 """A file system's clock may lag behind by this much."""
 
 
+QUICK_SEC = 0.2
+FEW = 4
+"""While there are but a few times as many as may be parsed together, they are better shared among the processors."""
+
+
 @dataclass
 class File:
-    """One DAG file: how it looked when it was parsed, and so did those that it reads."""
+    """One DAG file: how it looked when it was last seen and when it was parsed, and so did those that it reads."""
 
     path: str
+    seen: Stamp | None = None
     parsed: Stamp | None = None
     others: Mapping[str, Stamp | None] = field(default_factory=dict)
     # What it has read of variables and connections, each with the digest of the answer.
@@ -33,6 +39,8 @@ class File:
     urgent: bool = False
     # It was being parsed when the process that parses was lost; next time nobody else will be.
     suspect: bool = False
+    # Something was wrong when it was parsed together with others: next time it has a process for itself.
+    apart: bool = False
 
 
 class Book:
@@ -53,8 +61,13 @@ class Book:
         """
         for path, stamp in found.files.items():
             file = self._files.setdefault(path, File(path, seconds=self._seconds.get(path, 0.0)))
+            was_saved, file.seen = self._has_looked and stamp != file.seen, stamp
             if file.parsed != stamp or (self._others_changed(file, others) and not self._too_soon(file, now)):
-                file.urgent = self._has_looked
+                if not file.waits:
+                    file.urgent = self._has_looked
+                elif was_saved and not file.urgent:
+                    # Among many that wait since the first look, somebody waits for this one now.
+                    file.urgent, file.waits = True, False
                 self.wants(path)
         self._has_looked = True
         known = self._files.keys() | self._seconds.keys()
@@ -122,10 +135,33 @@ class Book:
             for other, stamp in others.items()
         )
         file.others, file.seconds = others, seconds
-        file.is_parsed_now = file.suspect = file.urgent = False
+        file.is_parsed_now = file.suspect = file.urgent = file.apart = False
         if file.changed_meanwhile:
             self.wants(path)
         return not file.settled
+
+    def begin_together(self, most: int, stamp_of: Callable[[str], Stamp | None], now: float) -> list[File]:
+        """The first file is being parsed now, and with it some of those that come next, if it is one of very many.
+
+        None is among them that somebody waits for, that is known to take long, or with which something was wrong.
+        """
+        most = min(most, len(self._queue) // FEW)
+        together = [self.begin(stamp_of, now)]
+        while (
+            len(together) < most
+            and _is_ordinary(together[0])
+            and (file := self.first()) is not None
+            and _is_ordinary(file)
+        ):
+            together.append(self.begin(stamp_of, now))
+        return together
+
+    def left_over(self, paths: Sequence[str]) -> None:
+        """These were to be parsed together with others. Something was wrong with the first; the rest was not begun."""
+        for path in paths:
+            if file := self._files.get(path):
+                file.is_parsed_now, file.apart = False, path == paths[0]
+                self.wants(path)
 
     def lost(self, path: str, suspect: bool) -> None:
         """Nobody knows what came of parsing a file; it is tried again."""
@@ -143,6 +179,10 @@ class Book:
 
     def _too_soon(self, file: File, now: float) -> bool:
         return now - file.began_at < OTHERS_PAUSE_SEC
+
+
+def _is_ordinary(file: File) -> bool:
+    return not (file.urgent or file.suspect or file.apart or file.asked) and file.seconds < QUICK_SEC
 
 
 def _is_below(path: str, folders: Iterable[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Having files parsed: a process that is ready for it, a child of it for each file, and an end to both.
+"""Having files parsed: a process that is ready for it, children of it for the files, and an end to both.
 
 Nobody here trusts a child. It is given so much time and memory; what it prints is read and mostly dropped; what it
 answers is decoded with limits; and if it kills the process that it comes from, another one is started.
@@ -12,8 +12,10 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,7 @@ from bide.model.messages import (
     Gone,
     Kill,
     Parsed,
-    ParseFile,
+    ParseFiles,
     Stop,
 )
 from bide.model.questions import ReadByFile
@@ -64,8 +66,9 @@ class ParserLost(Exception):
 
 @dataclass
 class _Parsing:
-    """A file that is being parsed."""
+    """A child that parses."""
 
+    number: int
     begun: asyncio.Future[float]
     gone: asyncio.Future[Gone]
     pid: int | None = None
@@ -101,32 +104,56 @@ class Parsers:
 
         Tells how many seconds that took, and what the file has asked for, each with the digest of the answer.
         """
-        channel = await self._ready()
-        self._number += 1
-        number = self._number
-        loop = asyncio.get_running_loop()
-        parsing = self._going_on[number] = _Parsing(loop.create_future(), loop.create_future())
-        ours, theirs = socket.socketpair()
-        tail = Tail()
-        with theirs:
-            channel.send(Fork(number, memory_mb=self._memory_mb), [theirs.fileno(), tail.writes])
-        tail.close_other_end()
         reader = FileReader(path, self._answers)
-        talk = Talk(ours, reader)
-        try:
-            talk.channel.send(ParseFile(os.path.join(self._root, path), self._root))
-            gone = await self._end_of(number, parsing)
+        async with self._child((path,), reader) as (parsing, talk, tail):
+            gone = await self._end_of(parsing)
             talk.channel.drain()
             seconds = time.monotonic() - parsing.begun.result() if parsing.begun.done() else 0.0
             parsed = _outcome(talk, gone, tail.text(), self._timeout_sec)
             return _masked(parsed, reader.masker), seconds, reader.digests
+
+    async def parse_together(self, paths: Sequence[str]) -> list[tuple[Parsed, float]]:
+        """Have files parsed by one child, for as long as nothing is wrong, and tell what is in the first of them.
+
+        What is told is good. A file in which something is wrong, that asks for something, or that takes long, is none
+        of these: it may have met what another has left behind, so nothing is believed of it, and nothing answered to
+        it, before it is parsed by a child of its own.
+        """
+        async with self._child(tuple(paths), None) as (parsing, talk, _):
+            if await self._begins(parsing):
+                while len(talk.parsed) < len(paths) and await talk.goes_on(SLOW_SEC) and not parsing.gone.done():
+                    pass
+            talk.channel.drain()
+            good = list(takewhile(lambda answer: answer[0].broken is None, talk.parsed))
+            begun = [parsing.begun.result(), *(at for _, at in good)] if good else []
+            return [(parsed, at - before) for (parsed, at), before in zip(good, begun, strict=False)]
+
+    @asynccontextmanager
+    async def _child(
+        self, paths: tuple[str, ...], reader: FileReader | None
+    ) -> AsyncIterator[tuple[_Parsing, Talk, Tail]]:
+        """Fork a child that parses these files; whatever becomes of it, it is gone in the end."""
+        channel = await self._ready()
+        self._number += 1
+        loop = asyncio.get_running_loop()
+        parsing = _Parsing(self._number, loop.create_future(), loop.create_future())
+        self._going_on[parsing.number] = parsing
+        ours, theirs = socket.socketpair()
+        tail = Tail()
+        with theirs:
+            channel.send(Fork(parsing.number, memory_mb=self._memory_mb), [theirs.fileno(), tail.writes])
+        tail.close_other_end()
+        talk = Talk(ours, reader)
+        try:
+            talk.channel.send(ParseFiles(tuple(os.path.join(self._root, path) for path in paths), self._root))
+            yield parsing, talk, tail
         finally:
             if parsing.gone.done():
                 # What went wrong was told by other ways.
                 parsing.gone.exception()
             else:
-                self._tell(Kill(number))
-            self._going_on.pop(number, None)
+                self._tell(Kill(parsing.number))
+            self._going_on.pop(parsing.number, None)
             talk.close()
             tail.close()
 
@@ -143,7 +170,7 @@ class Parsers:
             process.kill()
             await asyncio.to_thread(process.wait)
 
-    async def _end_of(self, number: int, parsing: _Parsing) -> Gone | None:
+    async def _end_of(self, parsing: _Parsing) -> Gone | None:
         """Wait for the end of a child, and see to it that there is one; None if it took too long."""
         if not await self._begins(parsing):
             self._lost("it does not answer")
@@ -154,9 +181,9 @@ class Parsers:
         if gone := await _within(self._timeout_sec - SLOW_SEC, parsing.gone):
             return gone
         # The first signal asks where it is, the second one ends it.
-        self._tell(Stop(number))
+        self._tell(Stop(parsing.number))
         await _within(TO_SAY_WHERE_SEC, parsing.gone)
-        self._tell(Kill(number))
+        self._tell(Kill(parsing.number))
         if await _within(TO_END_SEC, parsing.gone) is None:
             log.error("A child that was killed does not end; all that parses is started anew.")
             self._lost("its children do not end")
@@ -227,9 +254,9 @@ def _masked(parsed: Parsed, mask: Masker) -> Parsed:
 
 
 def _outcome(talk: Talk, gone: Gone | None, printed: str, timeout_sec: float) -> Parsed:
-    parsed = talk.parsed
-    if parsed is None:
+    if not talk.parsed:
         return Parsed(broken=Broken(_why_no_answer(talk, gone, timeout_sec), printed))
+    parsed, _ = talk.parsed[0]
     if parsed.broken is None or not printed.strip():
         return parsed
     told = parsed.broken

@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 
 MOST_SLOW = 16
 """Files that may be slow at the same time without being in the way; each may take all the memory it is allowed."""
+MOST_TOGETHER = 20
+"""Files that one child parses, one after the other, when there are very many: a fork takes longer than a file."""
 NEWS = (Fate.NEW, Fate.CHANGED)
 LOOK_AT_MOST_EVERY_SEC = 0.05
 WATCH_AGAIN_SEC = 1.0
@@ -157,8 +159,8 @@ class DagProcessor:
     def _fill(self) -> None:
         """Parse as many files as there is room for."""
         while self._book and (file := self._book.first()) and self._has_room(file):
-            self._book.begin(lambda path: stamp_of(os.path.join(self._root, path)), time.monotonic())
-            task = asyncio.create_task(self._parse(file))
+            files = self._book.begin_together(MOST_TOGETHER, self._stamp_of, time.monotonic())
+            task = asyncio.create_task(self._parse_together(files) if len(files) > 1 else self._parse(file))
             self._tasks[task] = file
             task.add_done_callback(self._done)
             asyncio.get_running_loop().call_later(SLOW_SEC, self._is_slow, task)
@@ -167,11 +169,13 @@ class DagProcessor:
         """Say whether a file may be parsed now.
 
         A slow one is in nobody's way, and those that are not urgent are not in the way of those that are. A suspect has
-        to be alone, until it turns out to be slow.
+        to be alone, until it turns out to be slow; another suspect waits even then, for it may be the one.
         """
         in_the_way = [other for task, other in self._tasks.items() if task not in self._slow]
-        if file.suspect or any(other.suspect for other in in_the_way):
-            return not in_the_way
+        if file.suspect:
+            return not self._tasks
+        if any(other.suspect for other in in_the_way):
+            return False
         rivals = [other for other in in_the_way if other.urgent] if file.urgent else in_the_way
         return len(rivals) < self._mine.parsing_processes
 
@@ -188,6 +192,22 @@ class DagProcessor:
                 log.error("A file could not be parsed: %r", error, exc_info=error)
             self._fill()
 
+    def _stamp_of(self, path: str) -> Stamp | None:
+        return stamp_of(os.path.join(self._root, path))
+
+    async def _parse_together(self, files: Sequence[File]) -> None:
+        book, stamps = self._book, [file.parsed for file in files]
+        if book is None:
+            return
+        began_ns, answers = time.time_ns(), []
+        try:
+            answers = await self._parsers.parse_together([file.path for file in files])
+        except ParserLost:
+            log.debug("Nobody knows what came of some files; the first of them is tried by itself.")
+        for file, stamp, (parsed, seconds) in zip(files, stamps, answers, strict=False):
+            self._take(book, file.path, parsed, stamp, began_ns, seconds)
+        book.left_over([file.path for file in files[len(answers) :]])
+
     async def _parse(self, file: File) -> None:
         book, path, stamp, was_suspect = self._book, file.path, file.parsed, file.suspect
         if book is None:
@@ -202,6 +222,10 @@ class DagProcessor:
                 return
             # Nobody else was there, both times.
             parsed = Parsed(broken=Broken("The file ends the process that it is parsed by; take that out."))
+        self._take(book, path, parsed, stamp, began_ns, seconds)
+
+    def _take(self, book: Book, path: str, parsed: Parsed, stamp: Stamp | None, began_ns: int, seconds: float) -> None:
+        """Take in what was found in a file."""
         others = stamps(below(self._root, parsed.modules))
         if book.end(path, others, began_ns, seconds):
             self._look_bell.ring()

@@ -6,8 +6,8 @@ codec has written in a child; a service passes them on unread.
 
 Four conversations:
 
-* the DAG processor sends `Fork` for each file to a process that is ready to parse, `ParseFile` to the child, answers
-  what the file asks for (`ReadByFile`), and gets `Parsed`, unless it hears first that the child is `Gone`;
+* the DAG processor sends `Fork` to a process that is ready to parse, `ParseFiles` to the child, answers what a file
+  asks for (`ReadByFile`), and gets `Parsed` for one after the other, unless it hears first that the child is `Gone`;
 * a worker sends `LoadFile` to a warm process, answers what the file asks for, and gets `Loaded` or `NotLoaded`; then it
   sends `Fork` for each child that it wants, with the child's ends of a socket and a log pipe attached, and hears
   `Forked`, and `Gone` when the child has ended, by itself or after `Stop` or `Kill`;
@@ -29,10 +29,13 @@ from bide.model.questions import Ask, ReadByFile
 # Parsing a file. --------------------------------------------------------------------------------------------
 
 
-class ParseFile(Struct, frozen=True, tag=True):
-    """Run a DAG file and tell what is in it. `root` is the folder that its imports start from."""
+class ParseFiles(Struct, frozen=True, tag=True):
+    """Run DAG files, one after the other, and tell what is in each. `root` is the folder that their imports start from.
 
-    path: str
+    After a file that cannot be used as it is, or that has changed its process, the rest is left for another child.
+    """
+
+    paths: tuple[str, ...]
     root: str
 
 
@@ -125,7 +128,7 @@ class Answer(Struct, frozen=True, tag=True):
 
 ToWarm = LoadFile | Fork | Stop | Kill | Answer
 FromWarm = Loaded | NotLoaded | Forked | Gone | ReadByFile
-ToParser = ParseFile | Answer
+ToParser = ParseFiles | Answer
 FromParser = Parsed | ReadByFile
 
 

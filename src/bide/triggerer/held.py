@@ -1,6 +1,7 @@
 """One wait that is held here, from its claim until everything about it is said."""
 
 from datetime import datetime
+from sys import intern
 from typing import TYPE_CHECKING
 
 from bide.hosting.logs import LegLog
@@ -43,7 +44,7 @@ class Held:
         """`kwargs` are opened."""
         self.id = claim.id
         self.claim = claim
-        self.classpath = classpath
+        self.classpath = intern(classpath)
         self.kwargs = kwargs
         self.version_id = version_id
         self.has_on_kill = has_on_kill
@@ -98,9 +99,10 @@ def task_facts(facts: Facts) -> TaskFacts | None:
         return None
     return TaskFacts(
         id=facts.task_instance_id,
-        dag_id=facts.dag_id or "",
-        run_id=facts.run_id or "",
-        task_id=facts.task_id or "",
+        # Thousands of waits are those of the same few DAGs and runs.
+        dag_id=intern(facts.dag_id or ""),
+        run_id=intern(facts.run_id or ""),
+        task_id=intern(facts.task_id or ""),
         map_index=-1 if facts.map_index is None else facts.map_index,
         try_number=facts.try_number or 0,
         leg=facts.leg or 0,

@@ -131,9 +131,9 @@ class Triggerer:
                 return False
             limit = min(room, self._given.max_trigger_to_select_per_loop)
             claimed = await holding.claim(self._db, self._member.who, self._member.id, self._queues, limit)
-            if claimed:
-                log.info("%d triggers claimed, %d are held now.", len(claimed), len(self._holdings.waits))
             await self._holdings.take(claimed)
+            if claimed:
+                log.info("Triggers claimed: %d, held now: %d.", len(claimed), len(self._holdings.waits))
         return len(claimed) == limit
 
     async def commit(self) -> bool:
@@ -207,6 +207,8 @@ class Triggerer:
                 log.info("%d triggers were left to others.", len(released))
                 self._bells.ring(Channel.TRIGGERER)
         await first_of(self._holdings.close(), hurry.wait())
+        if hurry.is_set():
+            self._holdings.crew.kill()
         await self._logs.store()
 
     async def drop(self) -> None:
