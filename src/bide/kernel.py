@@ -72,6 +72,16 @@ def drop_capabilities() -> None:
     _keep_only(~sum(1 << number for number in CAN_READ_OTHERS.values()))
 
 
+def main_thread(pid: int) -> tuple[str, float] | None:
+    """Tell the state of a process's main thread (R runs or would like to, S sleeps) and its processor time so far."""
+    with suppress(OSError, ValueError, IndexError):
+        with open(f"/proc/{pid}/task/{pid}/stat", encoding="ascii", errors="replace") as file:
+            # The name of the program stands in brackets and may hold anything.
+            fields = file.read().rpartition(")")[2].split()
+        return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return None
+
+
 def kill_group(pid: int) -> None:
     """End a child and its whole process group."""
     # It may not have made its group yet.

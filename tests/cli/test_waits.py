@@ -17,6 +17,7 @@ from bide.store import holding
 from bide.store.holding import Parked
 from bide.store.waits import WaitFilter, WaitPage
 from tests.cli.person import Person
+from tests.cli.test_completing import completed
 from tests.cli.waits import TIMER, TRIGGER, defer, triggerer
 from tests.process.eventually import eventually
 from tests.scheduler.town import Town, dag, task
@@ -66,7 +67,7 @@ async def test_waits_are_listed_with_who_holds_them(person: Person, town: Town, 
     assert by_task["held"].startswith(f"{held} sales run held HttpTrigger 1m 30s ")
     assert by_task["held"].endswith(silent)
     assert by_task["free"].endswith("1m 30s nobody")
-    assert by_task["parked"].endswith("put aside for 0ms: no such key")
+    assert by_task["parked"].endswith("put aside: no such key")
     assert by_task["timer"].endswith("a timer, due in 2h 58m")
     assert "overdue for 30s nobody" in by_task["late"]
     assert by_task["other"].endswith("in 4h 58m nobody gpu")
@@ -101,6 +102,9 @@ async def test_waits_are_listed_with_who_holds_them(person: Person, town: Town, 
     assert "say of which DAG" in await person.refused("waits", "list", "--run", "latest", code=2)
     told = yaml.safe_load((await person.says("waits", "show", str(held), "-o", "yaml")).out)
     assert told[0]["heartbeat_age"] == 90
+    assert await completed(person, "waits", "fire", str(held)) == [str(held)]
+    assert await completed(person, "waits", "list", "--dag", "sa") == ["sales"]
+    person.patch.delenv("_BIDE_COMPLETE")
     assert "There is no wait 999" in await person.refused("waits", "show", "999")
     assert "did you mean 'sales'?" in await person.refused("waits", "list", "--dag", "sale")
     assert "did you mean 'run'?" in await person.refused("waits", "list", "--dag", "sales", "--run", "rn")
@@ -136,6 +140,7 @@ async def test_waits_are_fired_failed_and_cancelled(person: Person, town: Town, 
 
 async def test_what_makes_no_sense_is_refused_before_anybody_is_asked(person: Person, database: str) -> None:
     assert "say which" in await person.refused("waits", "fire", code=2)
+    assert "not by both" in await person.refused("waits", "fire", "1", "--overdue", code=2)
     assert "The event is no JSON" in await person.refused("waits", "fire", "1", "--event", "done")
     assert "say either --by or --until" in await person.refused("waits", "extend", "1", code=2)
     assert "is no duration" in await person.refused("waits", "extend", "1", "--by", "soon", code=2)

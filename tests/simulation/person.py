@@ -35,7 +35,7 @@ class Person:
             self.stray: 2,
             self.publish: 2,
             self.look_at_waits: 3,
-            self.steer: 5,
+            self.steer: 8,
         }
         await self.rng.choices(list(actions), list(actions.values()))[0]()
 
@@ -90,8 +90,10 @@ class Person:
 
     async def steer(self) -> None:
         """Say something about waits that are on the screen; they may be over, or have become others."""
+        if not self.waits or self.rng.random() < 0.6:
+            await self.look_at_waits()
         if not self.waits:
-            return await self.look_at_waits()
+            return
         chosen = {wait.id: wait for wait in self.rng.choices(self.waits, k=self.rng.randint(1, 3))}
         waits, patience = tuple(chosen[id] for id in sorted(chosen)), self.world.patience()
         match self.rng.choice(("fire_by_hand", "fail_by_hand", "cancel", "extend", "extend")):
@@ -103,12 +105,9 @@ class Person:
             case "cancel":
                 await self.world.say("cancel", self.name, patience, waits, self.rng.choice(MARKS), "enough")
             case "extend":
-                until = self.world.ledger.now + timedelta(seconds=self.rng.uniform(-30, 300))
+                until = self.world.ledger.now + timedelta(seconds=self.rng.uniform(-30, 900))
                 later = tuple(ExtendedWait(wait.id, wait.trigger_id, until) for wait in waits)
                 await self.world.say("extend", self.name, later, "give it time")
-        if self.rng.random() < 0.5:
-            await self.look_at_waits()
-        return None
 
     async def stray(self) -> None:
         await self.world.stray_wait(kept=self.rng.random() < 0.3)

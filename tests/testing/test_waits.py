@@ -42,6 +42,16 @@ class InThread(BaseTrigger):
         yield TriggerEvent(await asyncio.wait_for(asyncio.to_thread(worked.wait, 10), 3600))
 
 
+class Listens(BaseTrigger):
+    """Waits for somebody to connect, who never comes."""
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        come = asyncio.Event()
+        async with await asyncio.start_server(lambda *_: come.set(), "127.0.0.1", 0):
+            await come.wait()
+            yield TriggerEvent()
+
+
 def waits_for(*triggers: BaseTrigger, **given: Any) -> DAG:
     with DAG("waits", schedule=None) as made:
         for number, trigger in enumerate(triggers):
@@ -93,6 +103,13 @@ def test_a_wait_for_what_never_comes_ends_when_its_time_is_up(engine: Engine) ->
 def test_without_a_timeout_the_run_stays_where_it_is(engine: Engine) -> None:
     result = went(engine, waits_for(Never()))
     assert (result.state, result["t0"].state) == ("running", "deferred")
+
+
+def test_real_work_that_never_ends_is_waited_for_once(server_url: str) -> None:
+    with Engine.fresh(NOON, patience=timedelta(seconds=0.2)) as engine:
+        begun = time.monotonic()
+        assert went(engine, waits_for(Listens()))["t0"].state == "deferred"
+        assert time.monotonic() - begun < 5
 
 
 def test_a_trigger_that_polls_for_ever_is_noticed(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from bide import BaseTrigger, TaskFailedEvent, TaskSkippedEvent, TaskSuccessEvent, TriggerEvent
 from bide.authoring.variable import Variable
 
@@ -193,6 +195,12 @@ async def asks(trigger: Does) -> Any:
 
 async def asks_and_blocks(trigger: Does) -> Any:
     return TriggerEvent(Variable.get("plain"))
+
+
+async def fetches(trigger: Does) -> Any:
+    async with httpx.AsyncClient(timeout=5) as client:
+        one, two = await asyncio.gather(*(client.get(trigger.given["url"]) for _ in range(2)))
+    return TriggerEvent([one.text, two.text])
 
 
 async def begins_tasks(trigger: Does) -> Any:

@@ -1,5 +1,6 @@
 """A wait's way through a triggerer: claimed, opened, run, and ended by the verb for what its trigger yields."""
 
+import asyncio
 import json
 
 from bide.sealing import Sealer, generate_key, variable
@@ -46,6 +47,21 @@ async def test_a_trigger_that_asks_without_awaiting_is_told_how_to(post: Post) -
     async with post.waiting():
         (end,) = await post.ends(number)
     assert "await Variable.aget" in end["error"]
+
+
+async def test_libraries_that_look_at_tasks_find_what_they_expect(post: Post) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    (number,) = await post.wait("Does", {"what": "fetches", "url": url})
+    async with post.waiting():
+        assert await post.ends(number) == [["hello", "hello"]]
+    server.close()
 
 
 async def test_t3_a_triggerer_takes_only_waits_of_its_own_queues(post: Post) -> None:

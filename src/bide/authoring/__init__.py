@@ -32,6 +32,7 @@ from bide.authoring.operator import BaseOperator
 from bide.authoring.params import Param, ParamsDict
 from bide.authoring.place import mistake, near
 from bide.authoring.polling import PokeTrigger, PollingTrigger
+from bide.authoring.recipe import Recipe, made_from, needs_dag_files, recipe_of
 from bide.authoring.reference import literal
 from bide.authoring.relations import Label, chain, chain_linear, cross_downstream
 from bide.authoring.schedule import (
@@ -39,6 +40,7 @@ from bide.authoring.schedule import (
     CronTriggerTimetable,
     DeltaDataIntervalTimetable,
     DeltaTriggerTimetable,
+    MultipleCronTriggerTimetable,
 )
 from bide.authoring.sensor import BaseSensorOperator, PokeReturnValue, SensorArguments
 from bide.authoring.shell import Shell, environment
@@ -77,12 +79,14 @@ __all__ = [
     "DeltaTriggerTimetable",
     "Label",
     "MappedOperator",
+    "MultipleCronTriggerTimetable",
     "OperatorArguments",
     "Param",
     "ParamsDict",
     "PokeReturnValue",
     "PokeTrigger",
     "PollingTrigger",
+    "Recipe",
     "RuntimeTaskInstance",
     "SensorArguments",
     "Shell",
@@ -121,8 +125,11 @@ __all__ = [
     "launch_run",
     "literal",
     "macros",
+    "made_from",
     "mistake",
     "near",
+    "needs_dag_files",
+    "recipe_of",
     "rest",
     "run_state",
     "seen_from",

@@ -13,6 +13,7 @@ import gc
 import logging
 import mmap
 import os
+import resource
 import signal
 import socket
 import sys
@@ -46,6 +47,9 @@ def main(descriptor: int, page: int, stacks: int, module: str) -> None:
     kernel.die_with_parent(signal.SIGKILL)
     kernel.drop_capabilities()
     prepare_output()
+    # Thousands of triggers may have a connection each.
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False, chain=False)
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -20,6 +20,9 @@ MOST_AT_ONCE = 50_000
 """Tasks that one word is said about: somebody who means more says it again."""
 
 
+_ALONG_ONE_INDEX = (WaitFilter(), WaitFilter(unclaimed=True), WaitFilter(parked=True), WaitFilter(overdue=True))
+
+
 class Extension(Struct, frozen=True):
     """What becomes of the timeout of a wait: a later date, or none, and then why; `limited_by` says what stopped it."""
 
@@ -32,17 +35,19 @@ async def page(db: Database, meant: WaitFilter, after: int, limit: int) -> WaitP
     """List waits along the index that leads to the fewest of those that are not meant."""
     if meant.wait_id is not None:
         return await waits.list_waits(db, meant, meant.wait_id - 1, limit, 1)
+    # Where the index leads to nothing but what is meant, nobody looks further than is shown.
+    most = limit if meant in _ALONG_ONE_INDEX else waits.MOST_LOOKED_AT
     if meant.dag_id is not None:
-        return await waits.list_waits_of_runs(db, meant, after, limit)
+        return await waits.list_waits_of_runs(db, meant, after, limit, most)
     if meant.triggerer_id is not None:
-        return await waits.list_waits_of_triggerer(db, meant, after, limit)
+        return await waits.list_waits_of_triggerer(db, meant, after, limit, most)
     if meant.overdue:
-        return await waits.list_overdue_waits(db, meant, limit)
+        return await waits.list_overdue_waits(db, meant, limit, most)
     if meant.parked:
-        return await waits.list_parked_waits(db, meant, limit)
+        return await waits.list_parked_waits(db, meant, limit, most)
     if meant.unclaimed:
-        return await waits.list_free_waits(db, meant, limit)
-    return await waits.list_waits(db, meant, after, limit)
+        return await waits.list_free_waits(db, meant, limit, most)
+    return await waits.list_waits(db, meant, after, limit, most)
 
 
 async def every(db: Database, meant: WaitFilter) -> tuple[list[WaitLine], bool]:

@@ -74,12 +74,14 @@ try_deadline = case when h.opens then moment.now + t.execution_timeout else t.tr
 sensor_deadline = coalesce(t.sensor_deadline, moment.now + t.sensor_timeout)
 
 -- fragment: forgotten
--- A new try knows no XComs of the last one.
+-- A new try knows no XComs of the last one, but for those whose keys say that they are to be kept: the number of a job
+-- that may still be going on elsewhere.
 forgotten as (
     delete from xcom x using changed c
     where c.opens and c.try_number > 1
       and x.dag_id = any (array[c.dag_id]) and x.run_id = any (array[c.run_id])
       and x.task_id = any (array[c.task_id]) and x.map_index = any (array[c.map_index])
+      and not starts_with(x.key, 'kept.')
 )
 
 -- fragment: pushed

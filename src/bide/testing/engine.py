@@ -27,7 +27,7 @@ from bide.model.states import TaskState
 from bide.process.wakes import Bells
 from bide.scheduler.rounds import Rounds
 from bide.sealing import Sealer, generate_key
-from bide.store import jobs, legs, people, scratch, views
+from bide.store import control, jobs, legs, people, scratch, views
 from bide.store.database import Database
 from bide.store.holding import Claim
 from bide.store.jobs import JobType, NewJob
@@ -132,6 +132,10 @@ class Engine(Records):
     def set_variable(self, key: str, value: str) -> None:
         """Set a variable that tasks may read."""
         self._run(desk.set_variable(self._db, self._sealer, key, value))
+
+    def set_pool(self, name: str, slots: int, *, include_deferred: bool = False) -> None:
+        """Make a pool, or change it."""
+        self._run(control.set_pool(self._db, name, slots, include_deferred, ""))
 
     def set_connection(self, conn_id: str, conn_type: str, text: str) -> None:
         """Set a connection that tasks may use: a URI or a JSON text."""

@@ -93,6 +93,11 @@ class JumpingLoop(asyncio.SelectorEventLoop):
         finally:
             self._working -= 1
 
+    def until_alarm(self) -> float:
+        """Count the seconds to the next alarm."""
+        alarms: Any = self._scheduled  # type: ignore[attr-defined]
+        return alarms[0].when() - self._now if alarms else 0.0
+
     def sleepers_only(self) -> bool:
         """Tell whether all that any task of this loop waits for is an alarm, or another task."""
         return all(_waits_for(task) in self._alarms or _waits_for_tasks(task) for task in asyncio.all_tasks(self))
@@ -149,7 +154,8 @@ class _Selector(selectors.DefaultSelector):
         if not self._loop.sleepers_only():
             found = self._look(monotonic() + self._loop.patience)
         if not found and timeout is not None:
-            self._loop.jump(timeout)
+            # It is not asked to wait for longer than a day at a time, even where the next alarm is later.
+            self._loop.jump(max(timeout, self._loop.until_alarm()))
         return found
 
     def _look(self, until: float) -> Any:

@@ -40,8 +40,7 @@ class Crew:
     @property
     def all(self) -> list[Runner]:
         """Every runner whose process is there."""
-        every = (*self._general, *self._of_files.values(), *self._others)
-        return [runner for runner in every if not runner.is_over]
+        return [runner for runner in self._every() if not runner.is_over]
 
     def start(self) -> None:
         """Start the general runners, so that they are there when the first wait comes."""
@@ -96,11 +95,16 @@ class Crew:
 
     async def end(self) -> None:
         """End all of them."""
-        every = {*self._general, *self._of_files.values(), *self._others}
+        every = self._every()
         for runner in every:
             runner.end()
         await asyncio.gather(*(runner.ended() for runner in every))
         self._general, self._of_files, self._others = [], {}, set()
+
+    def kill(self) -> None:
+        """End all of them at once."""
+        for runner in self._every():
+            runner.kill()
 
     def place(self, held: Held, version: Version | None, loads: Mapping[Runner, int] = NONE) -> Runner:
         """Find a runner for a trigger, which gets a number there."""
@@ -116,6 +120,9 @@ class Crew:
         if not self._general:
             raise OSError("its runners end as soon as they begin; trying again soon")
         return min(self._general, key=lambda runner: loads.get(runner, len(runner.held)))
+
+    def _every(self) -> set[Runner]:
+        return {*self._general, *self._of_files.values(), *self._others}
 
     def _of_file(self, version: Version) -> Runner:
         runner = self._of_files.get(version.state_of_file)

@@ -7,6 +7,9 @@ from bide.store.database import Database
 from bide.store.records import log_sizes
 from bide.triggerer.held import Held
 
+MOST_PENDING = 32 * 2**20
+"""Characters that wait to be stored; while the database is away, what comes after them is lost."""
+
 
 class TriggerLogs:
     """Gathers what triggers have written and stores it."""
@@ -17,11 +20,13 @@ class TriggerLogs:
         self._writer = LogWriter(db)
         self._one_at_a_time = asyncio.Lock()
         self._texts: dict[Held, list[str]] = {}
+        self._pending = 0
 
     def write(self, held: Held, text: str) -> None:
         """Take in a text of a trigger."""
-        if held.task is not None:
+        if held.task is not None and self._pending < MOST_PENDING:
             self._texts.setdefault(held, []).append(text)
+            self._pending += len(text)
 
     def note(self, held: Held, line: str) -> None:
         """Write a line of the triggerer's own."""
@@ -32,13 +37,14 @@ class TriggerLogs:
         if not self._texts:
             return
         async with self._one_at_a_time:
-            texts, self._texts = self._texts, {}
+            texts, self._texts, pending, self._pending = self._texts, {}, self._pending, 0
             begun = {held.task.id: held.task.try_number for held in texts if held.log is None and held.task is not None}
             try:
                 sizes = await log_sizes(self._db, begun)
             except BaseException:
                 for held, written in texts.items():
                     self._texts[held] = [*written, *self._texts.get(held, ())]
+                self._pending += pending
                 raise
             logs = [self._written(held, written, sizes) for held, written in texts.items()]
             await self._writer.store(logs)

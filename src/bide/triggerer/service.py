@@ -208,6 +208,8 @@ class Triggerer:
                 log.info("%d triggers were left to others.", len(released))
                 self._bells.ring(Channel.TRIGGERER)
         await first_of(self._holdings.close(), hurry.wait())
+        if hurry.is_set():
+            self._holdings.crew.kill()
         await self._logs.store()
 
     async def drop(self) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Coroutine
 from typing import Any
 
+from bide import kernel
 from bide.triggerer.held import Held
 from bide.triggerer.holdings import Holdings
 from bide.triggerer.runner import Runner
@@ -21,6 +22,9 @@ LOOK_EVERY_SEC = 0.1
 SILENT_SEC = 1.5
 BEGINS_WITHIN_SEC = 30.0
 """A runner that has begun is given so long until its event loop comes round for the first time."""
+RUNNABLE = "R"
+LEAST_SHARE = 0.4
+"""Of a processor: who would like to compute and gets less than this is held up himself."""
 OURS = "bide/children/"
 
 
@@ -33,6 +37,7 @@ class Watch:
         self._stuck_sec = stuck_sec
         self._looked_at = time.monotonic()
         self._seen: dict[Runner, int] = {}
+        self._began: dict[Runner, tuple[int, float, float]] = {}
         self._naming: set[asyncio.Task[None]] = set()
 
     def beats(self) -> bool:
@@ -50,6 +55,7 @@ class Watch:
             return
         runners = self._holdings.crew.all
         self._seen = {runner: number for runner, number in self._seen.items() if runner in runners}
+        self._began = {runner: began for runner, began in self._began.items() if runner in runners}
         for runner in runners:
             if runner.is_ready:
                 self._look_at(runner)
@@ -64,8 +70,26 @@ class Watch:
             log.error("Runner %d is killed: one step in it has taken %.1f s.", runner.pid, held_sec)
             runner.kill()
         elif held_sec > self._hold_limit_sec and self._seen.get(runner) != number:
-            self._seen[runner] = number
-            self._begin(self._name(runner, number, held_sec))
+            if self._is_to_blame(runner, number):
+                self._seen[runner] = number
+                self._begin(self._name(runner, number, held_sec))
+        elif held_sec > LOOK_EVERY_SEC and self._seen.get(runner) != number:
+            self._note(runner, number)
+
+    def _note(self, runner: Runner, number: int) -> None:
+        """Remember what a step that takes long has used so far."""
+        known, thread = self._began.get(runner), kernel.main_thread(runner.pid)
+        if thread is not None and (known is None or known[0] != number):
+            self._began[runner] = (number, time.monotonic(), thread[1])
+
+    def _is_to_blame(self, runner: Runner, number: int) -> bool:
+        """Tell whether a step takes so long by itself: on a busy machine it may only have had no turn."""
+        began, thread = self._began.get(runner), kernel.main_thread(runner.pid)
+        if began is None or began[0] != number or thread is None:
+            self._note(runner, number)
+            return thread is None or thread[0] != RUNNABLE
+        state, cpu_sec = thread
+        return state != RUNNABLE or cpu_sec - began[2] > LEAST_SHARE * (time.monotonic() - began[1])
 
     def _begin(self, act: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(act)

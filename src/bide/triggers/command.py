@@ -45,13 +45,15 @@ class CommandTrigger(PollingTrigger):
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
         )
+        assert process.stdout is not None
+        reading = asyncio.create_task(process.stdout.read())
         try:
-            output, _ = await process.communicate()
+            await process.wait()
         finally:
-            # Also what it has left running: nobody else would end it.
+            # Also what it has left running: nobody else would end it, and it may keep the pipe open.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-        lines = output.decode(errors="replace").splitlines()
+        lines = (await reading).decode(errors="replace").splitlines()
         for line in lines:
             self.log.info(line)
         code = process.returncode
