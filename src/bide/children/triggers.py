@@ -151,7 +151,7 @@ class Triggers:
     async def _run_later(self, order: RunTrigger) -> None:
         """Run a trigger when its class is there."""
         try:
-            kind = await self._classes.find(order.classpath)
+            kind = await self._classes.find(order.classpath, order.number)
         except (CodeUnavailable, ImportError) as missing:
             self._refuse(order, NotThere(order.number, str(missing)))
         except BaseException as error:
@@ -197,7 +197,7 @@ class Triggers:
     async def _make_and_kill(self, order: CallOnKill) -> None:
         number, classpath = order.trigger.number, order.trigger.classpath
         try:
-            kind = await self._classes.find(classpath)
+            kind = await self._classes.find(classpath, number)
         except BaseException as error:
             self.tell(OnKillCalled(number, said_of(error)))
             self._news_of_end(Left(number))

@@ -172,11 +172,14 @@ class Holdings:
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
-    def gone(self, runner: Runner, how: str, in_step: int) -> None:
-        """Its process has ended. What ran there runs elsewhere; who was in its step is likely to be why."""
+    def gone(self, runner: Runner, how: str, in_hand: int) -> None:
+        """Its process has ended. What ran there runs elsewhere; who was in its step is likely to be why.
+
+        A process that has ended before its DAG file was loaded would end so again at once: its waits are put aside.
+        """
         self.crew.has_left(runner, failed=not runner.is_closed)
         here = [held for held in runner.held.values() if self.waits.get(held.id) is held]
-        offender = runner.held.get(in_step)
+        offender = runner.held.get(in_hand)
         if offender is None and runner.is_alone and len(here) == 1:
             offender = here[0]
         self.kills.lost(runner)
@@ -184,10 +187,12 @@ class Holdings:
         if here:
             log.error("Runner %d with %d triggers %s", runner.pid, len(here), how)
         if offender is not None and offender in here:
-            log.error("It was trigger %d (%s) that was in its step.", offender.id, offender.classpath)
-            self.strike(offender, f"its process {how} while this trigger was in its step")
+            log.error("It was trigger %d (%s) that was in its step or imported.", offender.id, offender.classpath)
+            self.strike(offender, f"its process {how} while this trigger was in its step, or its class imported")
         for held in here:
             held.runner = None
+            if not runner.is_ready:
+                self._park(held, f"{CODE_UNAVAILABLE}: the DAG file cannot be imported: its process {how}")
         self._run([held for held in here if self.waits.get(held.id) is held])
 
     def not_loaded(self, runner: Runner, error: str) -> None:

@@ -42,8 +42,8 @@ class Desk(Protocol):
     def asked(self, runner: "Runner", asked: Asked) -> None:
         """A trigger wants to know something."""
 
-    def gone(self, runner: "Runner", how: str, in_step: int) -> None:
-        """Its process has ended, perhaps while one trigger was in its step."""
+    def gone(self, runner: "Runner", how: str, in_hand: int) -> None:
+        """Its process has ended, perhaps while one trigger was in its step, or its class was being imported."""
 
     def not_loaded(self, runner: "Runner", error: str) -> None:
         """Its DAG file cannot be imported."""
@@ -119,6 +119,11 @@ class Runner:
         number, since = self._words[Word.STEP], self._words[Word.SINCE]
         return number, (time.monotonic_ns() - since) / NANO if number else 0.0
 
+    @property
+    def in_hand(self) -> int:
+        """The trigger that is in its step, or else one whose class is being imported; 0 if there is none."""
+        return self._words[Word.STEP] or self._words[Word.IMPORT]
+
     def silent_sec(self) -> float | None:
         """Return for how long it has neither come round nor begun a step; None as long as it begins."""
         beat, step = self._words[Word.BEAT], self._words[Word.SINCE]
@@ -190,10 +195,9 @@ class Runner:
 
     def _closed(self, why: str) -> None:
         if self._ended is None:
-            in_step = self._words[Word.STEP]
-            self._ended = asyncio.create_task(self._over(why, in_step))
+            self._ended = asyncio.create_task(self._over(why, self.in_hand))
 
-    async def _over(self, why: str, in_step: int) -> None:
+    async def _over(self, why: str, in_hand: int) -> None:
         """Its socket is closed: it ends, and what it has begun with it."""
         if why:
             log.error("A runner said what is no message: %s", why)
@@ -209,7 +213,7 @@ class Runner:
         how = f"was killed by {signal_name(-status)}" if status < 0 else f"ended with exit code {status}"
         if not self.is_closed and (words := b"".join(self._last_words)[-LAST_WORDS:].decode(errors="replace").strip()):
             how = f"{how}; its last words:\n{words}"
-        self._desk.gone(self, how, in_step)
+        self._desk.gone(self, how, in_hand)
 
     def _wait(self) -> int:
         try:
