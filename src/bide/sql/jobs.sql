@@ -91,10 +91,10 @@ select id, job_type, hostname, why from changed order by id
 select pg_try_advisory_lock($1::integer, ($2::bigint % 2147483648)::integer) as held
 
 -- name: loads
--- The running triggerers with what each one holds: for fair shares, hand-over, and people.
+-- The living triggerers with what each one holds, for fair shares: whoever is silent would take nothing over.
 select j.id, j.capacity, j.queues, (select count(*) from trigger w where w.triggerer_id = j.id)::integer as load
 from job j
-where j.job_type = 'TriggererJob' and j.state = 'running'
+where j.job_type = 'TriggererJob' and {{alive}}
 order by j.id
 
 -- name: jobs_at_work

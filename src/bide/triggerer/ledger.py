@@ -1,9 +1,10 @@
 """What the database says that this triggerer holds, as far as it was told: by parts, so that few are compared."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from bide.store.holding import Claim
-from bide.store.views import PART, PartOfWaits
+from bide.store.views import PART, PartOfWaits, check_of
 
 
 class Ledger:
@@ -11,6 +12,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self._parts: dict[int, dict[int, int]] = {}
+        self._checks: Counter[int] = Counter()
 
     def __len__(self) -> int:
         return sum(map(len, self._parts.values()))
@@ -20,24 +22,32 @@ class Ledger:
 
     def add(self, claim: Claim) -> None:
         """It was claimed."""
-        self._parts.setdefault(claim.id // PART, {})[claim.id] = claim.claim
+        number = claim.id // PART
+        part = self._parts.setdefault(number, {})
+        before = part.get(claim.id)
+        if before is not None:
+            self._checks[number] -= check_of(Claim(claim.id, before))
+        part[claim.id] = claim.claim
+        self._checks[number] += check_of(claim)
 
     def remove(self, claim: Claim) -> None:
         """It is gone, or somebody else's. One that was claimed again since stays."""
         if claim in self:
-            part = self._parts[claim.id // PART]
-            del part[claim.id]
-            if not part:
-                del self._parts[claim.id // PART]
+            number = claim.id // PART
+            del self._parts[number][claim.id]
+            self._checks[number] -= check_of(claim)
+            if not self._parts[number]:
+                del self._parts[number], self._checks[number]
 
     def clear(self) -> None:
         """Hold nothing."""
         self._parts.clear()
+        self._checks.clear()
 
     def differing(self, told: Collection[PartOfWaits]) -> list[int]:
         """List the parts of which the database says something else."""
-        theirs = {part.part: (part.number, part.claims) for part in told}
-        mine = {number: (len(part), sum(part.values())) for number, part in self._parts.items()}
+        theirs = {part.part: (part.number, part.checks) for part in told}
+        mine = {number: (len(part), self._checks[number]) for number, part in self._parts.items()}
         return [number for number in theirs.keys() | mine.keys() if theirs.get(number) != mine.get(number)]
 
     def in_parts(self, numbers: Collection[int]) -> Iterator[Claim]:

@@ -6,10 +6,11 @@ wait was no longer this triggerer's, and there is nothing more to say.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from bide.errors import DatabaseUnavailable
+from bide.hosting.batches import some_of
 from bide.hosting.wait_overs import Over, say
 from bide.model.wait_over import Crashes, Ends, Fires
 from bide.store import holding
@@ -19,8 +20,6 @@ from bide.store.holding import Parked
 log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 1000
-MOST_TEXT_AT_ONCE = 8_000_000
-"""Characters: a statement has only so much time."""
 FIRST_PAUSE = timedelta(seconds=5)
 LONGER_PAUSE = timedelta(seconds=60)
 
@@ -62,7 +61,7 @@ class Outbox:
     async def commit(self) -> list[holding.Claim]:
         """Say what is here, and return which waits that was about. What fails stays."""
         async with self._one_at_a_time:
-            overs = some_of(self._overs.values())
+            overs = some_of(self._overs.values(), MOST_AT_ONCE, _length)
             parked = list(self._parked.values())[:MOST_AT_ONCE]
             if overs:
                 await self._say(overs)
@@ -93,18 +92,6 @@ class Outbox:
             else:
                 log.error("How wait %d ended cannot be stored: %r", overs[0].claim.id, error)
                 await self._say([Over(overs[0].claim, Crashes(f"What the trigger has said cannot be stored: {error}"))])
-
-
-def some_of(overs: Iterable[Over]) -> list[Over]:
-    """Return as many as can be said in one go, but one at least."""
-    some: list[Over] = []
-    length = 0
-    for over in overs:
-        length += _length(over)
-        if some and (len(some) >= MOST_AT_ONCE or length > MOST_TEXT_AT_ONCE):
-            break
-        some.append(over)
-    return some
 
 
 def _length(over: Over) -> int:

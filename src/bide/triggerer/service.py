@@ -121,7 +121,6 @@ class Triggerer:
         member.may_beat = self._watch.beats
         self._outbox.who = member.who
         self._draining = False
-        self._holdings.crew.start()
 
     async def claim(self) -> bool:
         """Take free waits as far as there is room; true if there may be more."""

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from msgspec import Struct
 
 from bide.errors import DatabaseUnavailable
+from bide.hosting.batches import some_of
 from bide.hosting.logs import LogWriter
 from bide.model.outcome import Deferred, Failed, Outcome, Rescheduled, Skipped, Succeeded
 from bide.model.retry import Retry, after_failure
@@ -75,7 +76,7 @@ class Outbox:
     async def commit(self) -> set[type[Outcome]] | None:
         """Say what is here, and return what kinds of outcomes it was; None if there was nothing. What fails stays."""
         async with self._one_at_a_time:
-            batch = list(self._unsaid.values())[:MOST_AT_ONCE]
+            batch, number = some_of(self._unsaid.values(), MOST_AT_ONCE, _length), len(self._unsaid)
             if not batch:
                 return None
             # Before its outcome: whoever reads on after the end of a leg finds all of its log.
@@ -84,6 +85,8 @@ class Outbox:
             for said in batch:
                 # It may have been forgotten meanwhile.
                 self._unsaid.pop(said.leg.key, None)
+            if number > len(batch):
+                self._put()
             return {type(said.outcome) for said in batch if said.outcome is not None}
 
     async def store_records(self) -> None:
@@ -173,6 +176,16 @@ class Outbox:
             for said, number in zip(items, numbers, strict=True)
         ]
         return await deferral.defer(self._db, self.who, waits)
+
+
+def _length(said: Said) -> int:
+    match said.outcome:
+        case Succeeded(xcoms=xcoms):
+            return sum(map(len, xcoms.values()))
+        case Deferred(wait=wait):
+            return len(wait.kwargs) + len(wait.next_kwargs)
+        case _:
+            return 0
 
 
 def _asked(said: Said) -> Wait:
