@@ -27,6 +27,8 @@ class Word(IntEnum):
     IMPORT = 3  # a trigger whose class is being imported, 0 if none
 
 
+OF_FILE = 0
+"""In place of a trigger's number where the DAG file asks that is being imported."""
 WORDS_SIZE = 8 * len(Word)
 BEAT_EVERY_SEC = 0.25
 
