@@ -10,7 +10,7 @@ from bide.model.plan import DagPlan
 from bide.store import jobs
 from bide.store.control import Pool
 from bide.store.jobs import JobType, NewJob
-from bide.store.situation import FreeWaits, ParkedWaits, WaitCounts
+from bide.store.situation import FreeWaits, ParkedWaits, QueueLoad, WaitCounts
 from tests.cli.person import Person
 from tests.scheduler.town import Town, dag, task
 from tests.store.scene import ALWAYS
@@ -104,6 +104,17 @@ async def test_queued_tasks_that_no_living_worker_serves_are_named(person: Perso
     assert "1 task queued in 'default', which no living worker serves" in " ".join(await trouble(person))
 
 
+async def test_callbacks_that_nobody_makes_are_named(person: Person, town: Town) -> None:
+    await register(town, JobType.WORKER, "default")
+    await town.connection.execute(
+        "insert into callback (callback_type, queue, created_at) values"
+        " ('failure', 'gpu', bide_now()), ('failure', 'default', bide_now())"
+    )
+    assert await trouble(person) == ["1 callback for 'gpu', which no living worker serves: start one for it."]
+    await register(town, JobType.WORKER, "gpu")
+    assert await trouble(person) == []
+
+
 async def test_pools_that_are_full_missing_or_too_small_are_named(person: Person, town: Town) -> None:
     await person.done("pools", "set", "narrow", "1")
     await person.done("pools", "set", "small", "2")
@@ -153,6 +164,7 @@ async def test_waits_that_nobody_holds_are_named(person: Person, town: Town) -> 
             "2 waits overdue, one for 60 s: a scheduler that is alive",
         ),
         ({"import_errors": 1}, "1 DAG file with errors"),
+        ({"callbacks": [QueueLoad("q", 9, 61 * SECOND, 2)]}, "9 callbacks for 'q' not made yet, one for 61 s"),
         ({"pools": [Pool("p", 2, True, "", 0, 0, 2, 5)]}, "The pool 'p' is full: 5 slots wanted, 2 there."),
     ],
 )

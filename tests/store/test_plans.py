@@ -23,6 +23,7 @@ SCANS = {"Seq Scan", "Index Scan", "Index Only Scan", "Bitmap Heap Scan"}
 BY_DESIGN = {"orphan", "busy", "failing", "legs_of", "rescue", "agenda", "beginnable", "outdated_runs", "free_callback"}
 # A person asks for them, seldom, and they count what there is.
 FOR_PEOPLE = {
+    "callback_loads",
     "count_runs_by_state",
     "count_tasks_by_state",
     "count_waits",

@@ -20,6 +20,8 @@ from bide.store.situation import (
     WaitCounts,
 )
 
+LONG = timedelta(minutes=1)
+"""Whoever has asked to be called back hears of it sooner, normally within a second."""
 PATIENCE = timedelta(seconds=10)
 """What has been free for less than this has only not been taken yet."""
 
@@ -38,6 +40,7 @@ class Situation(Struct, frozen=True):
     runs: list[RunCount]
     tasks: list[TaskCount]
     queues: list[QueueLoad]
+    callbacks: list[QueueLoad]
     pools: list[Pool]
     impossible: list[ImpossiblePool]
     waits: WaitCounts
@@ -53,6 +56,7 @@ async def survey(db: Database) -> Situation:
         await situation.count_runs_by_state(db),
         await situation.count_tasks_by_state(db),
         await situation.queue_loads(db),
+        await situation.callback_loads(db),
         await control.pools(db),
         await situation.impossible_pools(db),
         await situation.count_waits(db),
@@ -68,6 +72,7 @@ def stuck(found: Situation) -> list[str]:
         *_missing(found.services),
         *_silent(found.services),
         *(_unserved(queue) for queue in found.queues if queue.workers == 0),
+        *(_uncalled(queue) for queue in found.callbacks if queue.workers == 0 or queue.oldest > LONG),
         *(_impossible(pool) for pool in found.impossible),
         *(_full(pool) for pool in found.pools if pool.scheduled and free(pool) <= 0),
         *_paused(found.runs),
@@ -111,6 +116,16 @@ def _unserved(queue: QueueLoad) -> str:
     return (
         f"{_count(queue.number, 'task')} queued in {queue.queue!r}, which no living worker serves: start one for it, "
         "or correct the queue in the DAG."
+    )
+
+
+def _uncalled(queue: QueueLoad) -> str:
+    calls = _count(queue.number, "callback")
+    if queue.workers == 0:
+        return f"{calls} for {queue.queue!r}, which no living worker serves: start one for it."
+    return (
+        f"{calls} for {queue.queue!r} not made yet, one for {_seconds(queue.oldest)}: each worker makes four at a "
+        "time, so start another one, or see in the logs which of them take so long."
     )
 
 

@@ -161,7 +161,12 @@ class Worker(Section, frozen=True):
         limited("Seconds after which a process that holds a DAG file ready is ended if nobody needs it.", 1, 86_400),
     ] = 600.0
     most_unused: Annotated[
-        int, limited("How many DAG files a worker holds ready at most beside those whose tasks run.", 0, 1000)
+        int,
+        limited(
+            "How many DAG files a worker holds ready at most beside those whose tasks run; 0: nor a spare process.",
+            0,
+            1000,
+        ),
     ] = 8
     price_per_hour: Annotated[float, limited("What a slot costs in an hour, for `bide savings`.", 0, 1e6)] = 0.0
     log_limit_kb: Annotated[

@@ -33,6 +33,15 @@ from (select t.queue, count(*)::integer as number, min(t.queued_at) as since
       from task_instance t where t.state = 'queued' group by t.queue) q
 order by q.queue limit $1
 
+-- name: callback_loads
+-- Queues for which somebody wants to be called back, how long the oldest call has been there, and who serves them.
+select q.queue, q.number, bide_now() - q.since as oldest,
+       (select count(*)::integer from job j
+        where j.job_type = 'WorkerJob' and {{alive}} and q.queue = any (j.queues)) as workers
+from (select b.queue, count(*)::integer as number, min(b.created_at) as since
+      from callback b where b.state = 'pending' and b.trigger_id is null group by b.queue) q
+order by q.queue limit $1
+
 -- name: impossible_pools
 -- Tasks that no pool will ever take: theirs is not there, or has fewer slots than the task needs.
 select t.pool, p.slots, count(*)::integer as number, max(t.pool_slots) as needs

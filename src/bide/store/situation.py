@@ -47,7 +47,7 @@ class TaskCount(Struct, frozen=True):
 
 
 class QueueLoad(Struct, frozen=True):
-    """The queued tasks of a queue, how long the oldest of them has been there, and how many workers serve it."""
+    """What is there for a queue, how long the oldest of that has been there, and how many workers serve it."""
 
     queue: str
     number: int
@@ -129,6 +129,11 @@ async def count_tasks_by_state(db: Database) -> list[TaskCount]:
 async def queue_loads(db: Database) -> list[QueueLoad]:
     """Tell what is queued, and who serves it."""
     return filled(QueueLoad, await db.rows("queue_loads", MOST))
+
+
+async def callback_loads(db: Database) -> list[QueueLoad]:
+    """Tell which callbacks nobody has taken up yet, and who serves them."""
+    return filled(QueueLoad, await db.rows("callback_loads", MOST))
 
 
 async def impossible_pools(db: Database) -> list[ImpossiblePool]:

@@ -140,7 +140,7 @@ create table callback (
     check ((state = 'running') = (deadline is not null)),
     check (state <> 'running' or worker_id is not null),
     check ((state in ('success', 'failed')) = (ended_at is not null))
-);
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.05);
 create index callback_pending on callback (queue, id) where state = 'pending' and trigger_id is null;
 create index callback_running on callback (deadline) where state = 'running';
 create index callback_ended on callback (ended_at) where ended_at is not null;
