@@ -6,10 +6,10 @@ from bide.store.deferral import NewWait
 from bide.store.rows import Leg
 
 
-def as_stored(asked: Wait, leg: Leg, version: int | None, number: int, sealer: Sealer) -> NewWait:
+def as_stored(asked: Wait, leg: Leg, version: int | None, number: int, sealer: Sealer, takes_queue: bool) -> NewWait:
     """Seal the arguments with the number of the wait: they open in this row only, and for this class path.
 
-    A class that stands in the folder of DAG files runs in the `version` that its task goes with.
+    With `takes_queue` it has the queue of its task where it says none itself. A class that stands in the folder of DAG files runs in the `version` that its task goes with.
     """
     version = version if asked.own_code else None
     return NewWait(
@@ -29,5 +29,6 @@ def as_stored(asked: Wait, leg: Leg, version: int | None, number: int, sealer: S
         shared_key=asked.shared_key and (asked.shared_key if version is None else f"{asked.shared_key}:{version}"),
         on_kill=asked.on_kill,
         queue=asked.queue,
+        takes_queue=takes_queue,
         dag_version_id=version,
     )

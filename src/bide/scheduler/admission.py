@@ -32,7 +32,11 @@ async def begin_runs(db: Database, who: str, limit: int) -> int:
 class Admission:
     """Hands out room to tasks."""
 
-    def __init__(self, db: Database, plans: Plans, sealer: Sealer, who: str, limit: int) -> None:
+    def __init__(
+        self, db: Database, plans: Plans, sealer: Sealer, who: str, limit: int, queues_enabled: bool = False
+    ) -> None:
+        """With `queues_enabled` waits take the queues of their tasks."""
+        self._queues_enabled = queues_enabled
         self._db, self._plans, self._sealer, self._who, self._limit = db, plans, sealer, who, limit
 
     async def hand_out(self) -> tuple[int, int]:
@@ -78,7 +82,7 @@ class Admission:
     async def _defer_at_start(self, turn: int, starts: Sequence[tuple[Candidate, Wait]]) -> int:
         numbers = await deferral.reserve_trigger_ids(self._db, len(starts))
         waits = [
-            as_stored(wait, Leg(one.id, one.leg), one.dag_version_id, number, self._sealer)
+            as_stored(wait, Leg(one.id, one.leg), one.dag_version_id, number, self._sealer, self._queues_enabled)
             for (one, wait), number in zip(starts, numbers, strict=True)
         ]
         return len(await deferral.defer_at_start(self._db, self._who, turn, waits))

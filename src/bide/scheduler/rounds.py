@@ -30,7 +30,9 @@ class Rounds:
         who: str,
         kill_patience: timedelta,
         limit: int,
+        queues_enabled: bool = False,
     ) -> None:
+        """With `queues_enabled` waits take the queues of their tasks."""
         self.shares, self.share = 1, 0
         self.more = False
         self._db, self._ring, self._who, self._limit = db, ring, who, limit
@@ -39,7 +41,7 @@ class Rounds:
         self._consequences = Consequences(db, self.plans, who, kill_patience, limit)
         self._dates = Dates(db, self.plans, who, kill_patience, limit)
         self._schedules = Schedules(db, self.plans, who)
-        self._admission = Admission(db, self.plans, sealer, who, limit)
+        self._admission = Admission(db, self.plans, sealer, who, limit, queues_enabled)
 
     async def go(self) -> timedelta | None:
         """Do what there is to do, and tell how long it is until something is due."""

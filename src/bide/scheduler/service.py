@@ -47,7 +47,8 @@ class SchedulerService:
         kill_patience = timedelta(seconds=self._place.settings.triggerer.kill_deadline_sec)
         self._member = member
         sealer = keys.sealer(self._place.settings)
-        self._rounds = Rounds(db, self._place.bells.ring, sealer, member.who, kill_patience, limit)
+        enabled = self._place.settings.triggerer.queues_enabled
+        self._rounds = Rounds(db, self._place.bells.ring, sealer, member.who, kill_patience, limit, enabled)
         self._household = Household(db, member.who, limit)
 
     def chores(self) -> Sequence[Chore]:

@@ -40,8 +40,11 @@ class Said(Struct):
 class Outbox:
     """Keeps what is to be said until it is committed."""
 
-    def __init__(self, db: Database, sealer: Sealer, logs: LogWriter, put: Callable[[], None]) -> None:
-        """`put` is called when there is something to commit."""
+    def __init__(
+        self, db: Database, sealer: Sealer, logs: LogWriter, put: Callable[[], None], queues_enabled: bool = False
+    ) -> None:
+        """`put` is called when there is something to commit. With `queues_enabled` waits take the queues of tasks."""
+        self._queues_enabled = queues_enabled
         self.who = ""
         self.worker_id = 0
         self._db = db
@@ -169,7 +172,9 @@ class Outbox:
     async def _defer(self, items: Sequence[Said]) -> list[Changed]:
         numbers = await deferral.reserve_trigger_ids(self._db, len(items))
         waits = [
-            as_stored(_asked(said), said.leg.key, said.leg.started.dag_version_id, number, self._sealer)
+            as_stored(
+                _asked(said), said.leg.key, said.leg.started.dag_version_id, number, self._sealer, self._queues_enabled
+            )
             for said, number in zip(items, numbers, strict=True)
         ]
         return await deferral.defer(self._db, self.who, waits)

@@ -67,7 +67,8 @@ class Worker:
         sealer = Sealer(known)
         patience = timedelta(seconds=place.settings.triggerer.kill_deadline_sec)
         answers = Answers(db, place.bells, sealer, environ, patience)
-        self._outbox = Outbox(db, sealer, self._logs, self._to_say.ring)
+        enabled = place.settings.triggerer.queues_enabled
+        self._outbox = Outbox(db, sealer, self._logs, self._to_say.ring, enabled)
         spare_sec = given.load_sec + given.grace_sec
         calls = Calls(db, self._logs, given.callback_timeout_sec, spare_sec, self._to_call.ring)
         self._desk = Desk(
