@@ -9,7 +9,8 @@ from bide.store.rows import Leg
 def as_stored(asked: Wait, leg: Leg, version: int | None, number: int, sealer: Sealer, takes_queue: bool) -> NewWait:
     """Seal the arguments with the number of the wait: they open in this row only, and for this class path.
 
-    With `takes_queue` it has the queue of its task where it says none itself. A class that stands in the folder of DAG files runs in the `version` that its task goes with.
+    With `takes_queue` it has the queue of its task where it says none itself. A class that stands in the folder of DAG
+    files runs in the `version` that its task goes with.
     """
     version = version if asked.own_code else None
     return NewWait(

@@ -15,7 +15,8 @@ from bide.store.rows import Changed, XCom, columns, storable
 class NewWait(Struct, frozen=True, kw_only=True):
     """A leg that turns into a wait. `kwargs` are sealed with `trigger_id`; the other values are encoded text.
 
-    Without a `queue` it may take that of its task. With `dag_version_id` its class stands in the folder of DAG files, and runs in the code of that version.
+    Without a `queue` it may take that of its task. With `dag_version_id` its class stands in the folder of DAG files,
+    and runs in the code of that version.
     """
 
     id: int
