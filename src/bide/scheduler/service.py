@@ -81,7 +81,7 @@ class SchedulerService:
         schedulers = await jobs.jobs_at_work(self._place.db, JobType.SCHEDULER)
         if self._member.id in schedulers.ids:
             self._rounds.shares, self._rounds.share = len(schedulers.ids), schedulers.ids.index(self._member.id)
-        if await self._household.notice_the_dead(schedulers.now):
+        if await self._household.notice_the_dead(schedulers.now, schedulers.server_since):
             self._bell.ring()
             # What triggerers held that are gone is free for others.
             self._place.bells.ring(Channel.TRIGGERER)
