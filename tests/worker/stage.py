@@ -46,7 +46,6 @@ class Stage:
     run_number: int = 0
     keys: tuple[str, ...] = (KEY,)
     ids: dict[str, int] = field(default_factory=dict)
-    queues_enabled: bool = False
 
     async def version(self, source: str, tasks: Mapping[str, Mapping[str, Any]]) -> None:
         """Make a new version of the DAG, whose tasks have these words in their plan."""
@@ -156,7 +155,6 @@ class Stage:
             database=declared.Database(url=self.url),
             security=declared.Security(keys=self.keys),
             worker=replace(declared.Worker(), **given),
-            triggerer=declared.Triggerer(queues_enabled=self.queues_enabled),
         )
 
     @asynccontextmanager

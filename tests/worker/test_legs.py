@@ -217,15 +217,3 @@ async def test_while_legs_are_short_the_next_ones_are_at_hand_and_given_back_whe
         row = await stage.row("waits_one")
         assert (row["worker_id"], row["try_number"]) == (None, 1)
         assert await stage.log("waits_one") == ""
-
-
-async def test_with_queues_enabled_a_wait_takes_the_queue_of_its_task(stage: Stage) -> None:
-    async with stage.working(queues=("default", "far")):
-        await stage.launch(OUTCOMES, waits={"queue": "far"})
-        await stage.ends("waits")
-    assert await stage.connection.fetchval("select queue from trigger") is None
-    stage.queues_enabled = True
-    async with stage.working(queues=("default", "far")):
-        await stage.launch(OUTCOMES, waits={"queue": "far"})
-        await stage.ends("waits")
-    assert await stage.connection.fetchval("select queue from trigger order by id desc limit 1") == "far"

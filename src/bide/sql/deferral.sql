@@ -36,8 +36,7 @@ made as (
     insert into trigger (
         id, classpath, kwargs, created_date, queue, priority, due_at, event, ends, shared_key, on_kill, dag_version_id)
     select distinct on (coalesce(h.shared_key, ''), case when h.shared_key is null then h.new_trigger_id end)
-        h.new_trigger_id, h.classpath, h.kwargs, moment.now,
-        coalesce(h.queue, case when h.takes_queue then h.task_queue end), h.priority_weight,
+        h.new_trigger_id, h.classpath, h.kwargs, moment.now, h.queue, h.priority_weight,
         coalesce(h.due_at, moment.now + h.due_in), h.event, h.ends, h.shared_key, h.on_kill, h.dag_version_id
     from held h cross join moment
     where (select count(*) from shared) >= 0
@@ -63,9 +62,9 @@ given as (
     select distinct on (id, leg) *
     from unnest($2::bigint[], $3::integer[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::json[],
                 $9::interval[], $10::timestamptz[], $11::interval[], $12::json[], $13::boolean[], $14::text[],
-                $15::boolean[], $16::text[], $17::boolean[], $18::bigint[])
+                $15::boolean[], $16::text[], $17::bigint[])
         as given (id, leg, new_trigger_id, classpath, kwargs, next_method, next_kwargs,
-                  timeout, due_at, due_in, event, ends, shared_key, on_kill, queue, takes_queue, dag_version_id)
+                  timeout, due_at, due_in, event, ends, shared_key, on_kill, queue, dag_version_id)
     order by id, leg
 ),
 {{running}},
@@ -90,14 +89,13 @@ given as (
     select distinct on (id, leg) *
     from unnest($3::bigint[], $4::integer[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::json[],
                 $10::interval[], $11::timestamptz[], $12::interval[], $13::json[], $14::boolean[], $15::text[],
-                $16::boolean[], $17::text[], $18::boolean[], $19::bigint[])
+                $16::boolean[], $17::text[], $18::bigint[])
         as given (id, leg, new_trigger_id, classpath, kwargs, next_method, next_kwargs,
-                  timeout, due_at, due_in, event, ends, shared_key, on_kill, queue, takes_queue, dag_version_id)
+                  timeout, due_at, due_in, event, ends, shared_key, on_kill, queue, dag_version_id)
     order by id, leg
 ),
 held as materialized (
-    select g.*, t.state as from_state, t.priority_weight, t.queue as task_queue, t.start_date is null as opens,
-           null as why
+    select g.*, t.state as from_state, t.priority_weight, t.start_date is null as opens, null as why
     from given g {{its_task}}
     where (select count(*) from turned) = 1
       and t.state = 'scheduled' and t.next_method is null

@@ -38,8 +38,7 @@ cross join lateral (select r.* from dag_run r where r.id = given.id and r.state 
 
 -- fragment: running
 held as materialized (
-    select g.*, t.state as from_state, t.priority_weight, t.queue as task_queue
-    from given g {{its_task}} where t.state = 'running'
+    select g.*, t.state as from_state, t.priority_weight from given g {{its_task}} where t.state = 'running'
 )
 
 -- fragment: entry

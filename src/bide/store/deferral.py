@@ -15,8 +15,7 @@ from bide.store.rows import Changed, XCom, columns, storable
 class NewWait(Struct, frozen=True, kw_only=True):
     """A leg that turns into a wait. `kwargs` are sealed with `trigger_id`; the other values are encoded text.
 
-    Without a `queue` it may take that of its task. With `dag_version_id` its class stands in the folder of DAG files,
-    and runs in the code of that version.
+    With `dag_version_id` its class stands in the folder of DAG files, and runs in the code of that version.
     """
 
     id: int
@@ -34,7 +33,6 @@ class NewWait(Struct, frozen=True, kw_only=True):
     shared_key: str | None = None
     on_kill: bool = False
     queue: str | None = None
-    takes_queue: bool = False
     dag_version_id: int | None = None
 
 
