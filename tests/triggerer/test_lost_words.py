@@ -122,3 +122,25 @@ async def test_24_who_was_put_aside_leaves_nothing_behind_in_his_runner(post: Po
         await eventually(parked)
         await eventually(lambda: not any(runner.held for runner in at_work.service.runners))
     assert (await post.row(number))["state"] == "deferred"
+
+
+async def test_an_on_kill_that_comes_together_with_its_trigger_runs(post: Post) -> None:
+    other = {"diary": str(post.folder / "other"), "until": str(post.folder / "go")}
+    (known,) = await post.wait("Leaves", {**other, "until": ""})
+    async with post.waiting(runners=1, hold_limit_sec=20, stuck_sec=30) as at_work:
+        await eventually(lambda: (post.folder / "other").exists())
+        await post.wait(f"{HARD}.Blocks", other)
+        await eventually(lambda: (post.folder / "other").read_text().count("run") == 2)
+        (number,) = await post.wait("Leaves", post.leaving, on_kill=True)
+        await post.are_held(3)
+        await post.clear(number)
+        at_work.ring()
+
+        async def taken() -> bool:
+            return bool(await post.history("take_kill"))
+
+        await eventually(taken)
+        post.go()
+        await acknowledged(post, at_work)
+    assert post.diary() == ["on_kill cleared", "cleanup"]
+    assert (await post.row(known))["state"] == "deferred"

@@ -68,9 +68,10 @@ class Running(Account):
             self.task.cancel()
 
     def kill(self, reason: str) -> None:
-        """Let it run its `on_kill`, clean up and go."""
+        """Let it run its `on_kill`, clean up and go. What is about to be made is made for that."""
         self.kill_reason = reason
-        self.stop()
+        if self.phase is Phase.WAITING:
+            self.stop()
 
     async def ask(self, question: Ask) -> Any:
         """Ask the engine on its behalf."""

@@ -66,14 +66,12 @@ class Holdings:
     async def take(self, claimed: Sequence[Claimed]) -> None:
         """Run what was claimed."""
         claims = [Claim(one.id, one.claim) for one in claimed]
-        for claim in claims:
-            self.ledger.add(claim)
+        self.ledger.add(*claims)
         try:
             await self._learn({one.dag_version_id for one in claimed if one.dag_version_id is not None})
         except BaseException:
             # The comparison with the database gives back what nobody here knows of.
-            for claim in claims:
-                self.ledger.remove(claim)
+            self.ledger.remove(*claims)
             raise
         # What was taken away meanwhile does not begin.
         here = [one for one, claim in zip(claimed, claims, strict=True) if claim in self.ledger]
@@ -184,10 +182,7 @@ class Holdings:
         self._begin_answering(self._answer_file(runner, asked))
 
     def gone(self, runner: Runner, how: str, in_hand: int) -> None:
-        """Its process has ended. What ran there runs elsewhere; who was in its step is likely to be why.
-
-        A process that has ended before its DAG file was loaded would end so again at once: its waits are put aside.
-        """
+        """Its process has ended. What ran there runs elsewhere; who was in its step is likely to be why."""
         self.crew.has_left(runner, failed=not runner.is_closed)
         here = [held for held in runner.held.values() if self.waits.get(held.id) is held]
         offender = runner.held.get(in_hand)
@@ -202,7 +197,7 @@ class Holdings:
             self.strike(offender, f"its process {how} while this trigger was in its step, or its class imported")
         for held in here:
             held.runner = None
-            if not runner.is_ready:
+            if not runner.is_ready:  # it would end so again at once
                 self._park(held, f"{CODE_UNAVAILABLE}: the DAG file cannot be imported: its process {how}")
         self._run([held for held in here if self.waits.get(held.id) is held])
 

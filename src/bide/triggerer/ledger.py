@@ -20,24 +20,25 @@ class Ledger:
     def __contains__(self, claim: Claim) -> bool:
         return self._parts.get(claim.id // PART, {}).get(claim.id) == claim.claim
 
-    def add(self, claim: Claim) -> None:
-        """It was claimed."""
-        number = claim.id // PART
-        part = self._parts.setdefault(number, {})
-        before = part.get(claim.id)
-        if before is not None:
-            self._checks[number] -= check_of(Claim(claim.id, before))
-        part[claim.id] = claim.claim
-        self._checks[number] += check_of(claim)
-
-    def remove(self, claim: Claim) -> None:
-        """It is gone, or somebody else's. One that was claimed again since stays."""
-        if claim in self:
+    def add(self, *claims: Claim) -> None:
+        """They were claimed."""
+        for claim in claims:
             number = claim.id // PART
-            del self._parts[number][claim.id]
-            self._checks[number] -= check_of(claim)
-            if not self._parts[number]:
-                del self._parts[number], self._checks[number]
+            part = self._parts.setdefault(number, {})
+            if claim.id in part:
+                self._checks[number] -= check_of(Claim(claim.id, part[claim.id]))
+            part[claim.id] = claim.claim
+            self._checks[number] += check_of(claim)
+
+    def remove(self, *claims: Claim) -> None:
+        """They are gone, or somebody else's. One that was claimed again since stays."""
+        for claim in claims:
+            if claim in self:
+                number = claim.id // PART
+                del self._parts[number][claim.id]
+                self._checks[number] -= check_of(claim)
+                if not self._parts[number]:
+                    del self._parts[number], self._checks[number]
 
     def clear(self) -> None:
         """Hold nothing."""

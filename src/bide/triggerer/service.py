@@ -147,8 +147,7 @@ class Triggerer:
             # Before its end: whoever reads on after the end of a task finds all of its log.
             await self._logs.store()
             said = await self._outbox.commit()
-        for claim in said:
-            self._holdings.ledger.remove(claim)
+        self._holdings.ledger.remove(*said)
         if not said:
             return False
         self._bells.ring(Channel.SCHEDULER)
