@@ -167,6 +167,12 @@ TICK = CRON | {"trigger": True}
             "0 0 * * *",
         ),
         (
+            "MultipleCronTriggerTimetable('@daily', '0 6 * * *', '@weekly', timezone='Asia/Tokyo')",
+            "cron",
+            TICK | {"timezone": "Asia/Tokyo", "more": ["0 6 * * *", "0 0 * * 0"]},
+            "@daily, 0 6 * * *, @weekly (Asia/Tokyo)",
+        ),
+        (
             "CronTriggerTimetable('@daily', timezone='UTC', interval=timedelta(days=1))",
             "cron",
             TICK | {"interval": 86400.0},

@@ -144,8 +144,8 @@ async def test_waits_that_nobody_holds_are_named(person: Person, town: Town) -> 
         " ('a.B', 'x', bide_now(), null), ('a.B', 'x', bide_now(), 'gpu'), ('a.B', 'x', bide_now(), 'gpu')"
     )
     assert await trouble(person) == [
-        "1 wait without a queue, which no living triggerer serves: start one for them.",
-        "2 waits of the queue 'gpu', which no living triggerer serves: start one for them.",
+        "1 wait without a queue, which no living triggerer serves: start `bide triggerer`.",
+        "2 waits of the queue 'gpu', which no living triggerer serves: start `bide triggerer --queues gpu`.",
     ]
     assert part(await person.done("status"), "Work")[-1] == "waits 0 tasks: 3 held by nobody"
     await register(town, JobType.TRIGGERER)

@@ -218,7 +218,8 @@ class Expectations:
             lease = timedelta(seconds=2.1 * job.heartbeat_sec)
             silent = job.heartbeat < watch.until - lease
             lost_its_lock = job.suspected_at is not None and job.suspected_at <= watch.until - grace
-            return watch.until - watch.since >= lease and (silent or lost_its_lock)
+            watched, calm = watch.until - watch.since >= lease, watch.until - watch.calm_since >= lease
+            return (watched and silent) or (calm and lost_its_lock)
 
         return self._jobs(is_dead)
 

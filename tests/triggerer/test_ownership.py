@@ -27,7 +27,8 @@ async def scheduler(post: Post) -> AsyncIterator[None]:
 
     async def notice() -> None:
         while True:
-            await household.notice_the_dead((await jobs.jobs_at_work(post.db, JobType.SCHEDULER)).now)
+            seen = await jobs.jobs_at_work(post.db, JobType.SCHEDULER)
+            await household.notice_the_dead(seen.now, seen.server_since)
             await asyncio.sleep(0.1)
 
     task = asyncio.create_task(notice())

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from bide.errors import PlanError
 from bide.model.check import check
 from bide.model.plan import DagPlan, SchedulePlan
-from bide.model.timetable import Interval, NextRun, describe, manual_interval, next_run, run_id_for
+from bide.model.schedule_text import describe
+from bide.model.timetable import Interval, NextRun, manual_interval, next_run, run_id_for
 from bide.model.zone import zone_of
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -39,6 +40,7 @@ def every(step: timedelta, **more: Any) -> SchedulePlan:
 
 NONE, ONCE, CONTINUOUS = (SchedulePlan(kind=kind) for kind in ("none", "once", "continuous"))
 DAILY, DAILY_TICK = cron("0 0 * * *"), cron("0 0 * * *", trigger=True)
+SEVERAL = cron("0 6,12 * * *", trigger=True, more=("30 18 * * *", "0 12 * * *"))
 NOW = "2024-05-10T12:00"
 A_DAY_BEFORE = over("2024-05-09", "2024-05-10")
 
@@ -85,6 +87,10 @@ def dag(schedule: SchedulePlan, start: str | None = None, end: str | None = None
         (dag(DAILY_TICK, catchup=True), "2024-05-10", just("2024-05-10")),
         (dag(cron("*/20 * * * *", trigger=True)), "2024-05-10T12:05", just("2024-05-10T12:00")),
         (dag(cron("*/20 * * * *", trigger=True)), "2024-05-10T12:05:01", just("2024-05-10T12:20")),
+        # Several cron expressions: whichever comes first; where they meet there is one run.
+        (dag(SEVERAL, "2024-05-10T13:00", catchup=True), NOW, just("2024-05-10T18:30")),
+        (dag(SEVERAL, "2024-05-10T06:00:01"), NOW, just("2024-05-10T12:00")),
+        (dag(cron("0 0 */29 2 1#5", trigger=True, more=("0 6 * * *",))), "2024-05-10T06:01", just("2024-05-10T06:00")),
         # Equal steps, from the start on.
         (dag(every(DAY), "2024-05-01T03:30"), NOW, over("2024-05-09T03:30", "2024-05-10T03:30")),
         (dag(every(DAY), "2024-05-01T12:00"), NOW, over("2024-05-09T12:00", "2024-05-10T12:00")),
@@ -244,6 +250,7 @@ def test_a_run_is_named_for_its_date() -> None:
         (ONCE, "Once"),
         (CONTINUOUS, "Whenever the last run has ended"),
         (cron("0 6 * * MON-FRI", "Europe/Berlin"), "At 06:00 on Monday through Friday, Europe/Berlin"),
+        (cron("0 6 * * *", more=("30 7 * * *",)), "At 06:00 every day; At 07:30 every day, UTC"),
         (every(DAY), "Every day"),
         (every(14 * DAY), "Every 2 weeks"),
         (every(90 * timedelta(minutes=1)), "Every 90 minutes"),

@@ -40,6 +40,7 @@ from bide.authoring.schedule import (
     CronTriggerTimetable,
     DeltaDataIntervalTimetable,
     DeltaTriggerTimetable,
+    MultipleCronTriggerTimetable,
 )
 from bide.authoring.sensor import BaseSensorOperator, PokeReturnValue, SensorArguments
 from bide.authoring.shell import Shell, environment
@@ -78,6 +79,7 @@ __all__ = [
     "DeltaTriggerTimetable",
     "Label",
     "MappedOperator",
+    "MultipleCronTriggerTimetable",
     "OperatorArguments",
     "Param",
     "ParamsDict",

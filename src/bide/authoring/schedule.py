@@ -71,6 +71,32 @@ class CronTriggerTimetable(CronDataIntervalTimetable):
         return {**super().arguments(), "trigger": True, **_about(self.interval)}
 
 
+class MultipleCronTriggerTimetable(Timetable):
+    """Runs at the times of several cron lines; where they meet there is one run."""
+
+    def __init__(
+        self,
+        *crons: str,
+        timezone: str | tzinfo,
+        interval: timedelta = timedelta(0),
+        run_immediately: bool = False,
+    ) -> None:
+        if not crons:
+            raise mistake("MultipleCronTriggerTimetable needs cron lines, such as '30 6 * * *'.")
+        first, *others = (
+            CronTriggerTimetable(cron, timezone=timezone, interval=interval, run_immediately=run_immediately)
+            for cron in crons
+        )
+        self._first, self._more = first, [other.expression for other in others]
+        self._crons = crons
+
+    def plan(self) -> SchedulePlan:
+        """Turn it into what the plan keeps of it."""
+        zone = self._first.timezone
+        summary = ", ".join(self._crons) + ("" if zone == "UTC" else f" ({zone})")
+        return SchedulePlan(kind="cron", arguments={**self._first.arguments(), "more": self._more}, summary=summary)
+
+
 class DeltaDataIntervalTimetable(Timetable):
     """Runs again and again, each for the time since the run before."""
 

@@ -16,6 +16,7 @@ from bide.channel import Channel
 from bide.children.classes import Classes
 from bide.children.driving import CodeUnavailable
 from bide.children.making import crashed, said_of
+from bide.children.sending import send_news
 from bide.children.steps import OWNER, Measured, Page
 from bide.children.trigger_log import TriggerLog
 from bide.children.waiting import Drive, Phase, Running
@@ -35,7 +36,6 @@ from bide.model.trigger_messages import (
     RunTrigger,
     RunTriggers,
     StopTriggers,
-    Told,
     ToRunner,
     Used,
     Word,
@@ -43,7 +43,6 @@ from bide.model.trigger_messages import (
 
 log = logging.getLogger("bide.runner")
 
-MOST_AT_ONCE = 500
 CLEANUP_WITHIN_SEC = 5.0
 """A trigger that was told to go, or has yielded its event, has so long to clean up; then nobody waits for it."""
 LEAVES_WITHIN_SEC = 0.7
@@ -93,8 +92,9 @@ class Triggers:
     def over(self, running: Running) -> None:
         """It is gone."""
         running.task = None
-        self._closing.pop(running.number, None)
-        if self._here.pop(running.number, None) is not None:
+        # One that was made to be killed may have taken its place.
+        if self._here.get(running.number) is running:
+            del self._here[running.number]
             self._news_of_end(Left(running.number))
 
     def outdated(self, classpath: str) -> None:
@@ -162,7 +162,8 @@ class Triggers:
 
     def _refuse(self, order: RunTrigger, news: News) -> None:
         if self._coming.pop(order.number, None) is not None:
-            self._news_of_end(news)
+            self.tell(news)
+            self._news_of_end(Left(order.number))
 
     def _start(self, running: Running, kind: type, order: RunTrigger) -> None:
         self._here[running.number] = running
@@ -183,6 +184,8 @@ class Triggers:
 
     def _kill(self, order: CallOnKill) -> None:
         number = order.trigger.number
+        # While its class is still on its way there is nothing to be stopped, and nothing is to begin any more.
+        self._coming.pop(number, None)
         running = self._here.get(number)
         self._closing[number] = monotonic() + order.within_sec + CLEANUP_WITHIN_SEC
         self._loop.call_later(order.within_sec, self._on_kill_is_late, number)
@@ -196,8 +199,8 @@ class Triggers:
         try:
             kind = await self._classes.find(classpath)
         except BaseException as error:
-            self._closing.pop(number, None)
-            self._news_of_end(OnKillCalled(number, said_of(error)))
+            self.tell(OnKillCalled(number, said_of(error)))
+            self._news_of_end(Left(number))
             return
         running = Running(number, order.trigger.id, self)
         running.kill_reason = order.reason
@@ -217,9 +220,7 @@ class Triggers:
     def _flush(self) -> None:
         news, self._news = self._news, []
         logged = [Logged(number, text) for number, text in self.log.taken()]
-        every = [*logged, *news]
-        for at in range(0, len(every), MOST_AT_ONCE):
-            self._channel.send(Told(tuple(every[at : at + MOST_AT_ONCE])))
+        send_news(self._channel.send, [*logged, *news])
 
     def _wrote(self) -> None:
         """A trigger has written something, perhaps in a thread. It is fetched with the next beat."""

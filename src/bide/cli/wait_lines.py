@@ -50,9 +50,9 @@ def holder(line: WaitLine) -> Text:
     if line.due_at is not None:
         return Text(f"a timer, due in {words.duration(max(line.due_at - line.now, timedelta(0)))}")
     if line.parked_until is not None:
-        why = words.shortened(line.parked_why)
-        again = words.duration(max(line.parked_until - line.now, timedelta(0)))
-        return Text(f"put aside for {again}: {why}", "yellow")
+        why = words.shortened(line.parked_why, 40)
+        again = f" for {words.duration(line.parked_until - line.now)}" if line.parked_until > line.now else ""
+        return Text(f"put aside{again}: {why}", "yellow")
     if line.triggerer_id is None:
         return Text("nobody", "yellow")
     where = f"{line.triggerer_id} on {line.hostname}" if line.hostname else f"{line.triggerer_id}, which is not there"

@@ -155,7 +155,8 @@ def _paused(runs: Sequence[RunCount]) -> Iterator[str]:
 
 def _unwatched(waits: FreeWaits) -> str:
     which = f"of the queue {waits.queue!r}" if waits.queue else "without a queue"
-    return f"{_count(waits.number, 'wait')} {which}, which no living triggerer serves: start one for them."
+    command = f"bide triggerer --queues {waits.queue}" if waits.queue else "bide triggerer"
+    return f"{_count(waits.number, 'wait')} {which}, which no living triggerer serves: start `{command}`."
 
 
 def _unheld(waits: FreeWaits) -> str:

@@ -17,7 +17,8 @@ from bide.errors import PlanError
 from bide.model.check import check
 from bide.model.messages import Broken, Parsed
 from bide.model.plan import DagPlan, SchedulePlan, encode_plan
-from bide.model.timetable import describe, next_run
+from bide.model.schedule_text import describe
+from bide.model.timetable import next_run
 from bide.store import plans
 from bide.store.database import Database
 from bide.store.plans import Fate, FoundDag, FoundFile, Schedule, Stored

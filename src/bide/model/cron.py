@@ -8,7 +8,8 @@ date, at the first of two equal ones, and where a date is left out, right after 
 The library knows which readings of a clock match; how they become moments is decided here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from cronsim import CronSim, CronSimError
@@ -32,7 +33,7 @@ class Cron:
             CronSim(expression, _SOME_DATE)
         except (CronSimError, AssertionError, ValueError) as error:
             raise _unreadable(expression, (str(error) or "it cannot be read").lower()) from None
-        self._expression = expression
+        self.expression = expression
         self._zone = zone
         self._counts_time = fields[0].startswith("*") or fields[1].startswith("*")
 
@@ -41,7 +42,7 @@ class Cron:
         here = moment.astimezone(self._zone).replace(tzinfo=None)
         found = None
         # Where the clock is about to be put back, earlier readings come once more.
-        for reading in CronSim(self._expression, here - self._put_back(moment)):
+        for reading in CronSim(self.expression, here - self._put_back(moment)):
             later = [time for time in self._times(reading) if time > moment]
             found = min([*later, found] if found else later, default=None)
             if found and reading > here:
@@ -52,7 +53,7 @@ class Cron:
         """Return the last time before a moment."""
         here = moment.astimezone(self._zone).replace(tzinfo=None)
         found = None
-        for reading in CronSim(self._expression, here + self._put_back(moment), reverse=True):
+        for reading in CronSim(self.expression, here + self._put_back(moment), reverse=True):
             earlier = [time for time in self._times(reading) if time < moment]
             found = max([*earlier, found] if found else earlier, default=None)
             if found and reading < here:
@@ -61,7 +62,7 @@ class Cron:
 
     def explain(self) -> str:
         """Say it in English."""
-        return CronSim(self._expression, _SOME_DATE).explain()
+        return CronSim(self.expression, _SOME_DATE).explain()
 
     def _times(self, reading: datetime) -> list[datetime]:
         """Return the moments that a reading of the clock stands for."""
@@ -83,6 +84,30 @@ class Cron:
 
     def _reads(self, moment: datetime) -> datetime:
         return moment.astimezone(self._zone).replace(tzinfo=None, fold=0)
+
+
+class Several:
+    """Several rhythms in one: it comes when any of them does."""
+
+    def __init__(self, rhythms: Sequence[Cron]) -> None:
+        self._rhythms = rhythms
+
+    def after(self, moment: datetime) -> datetime:
+        """Return the first time after a moment."""
+        return min(self._found(lambda cron: cron.after(moment)))
+
+    def before(self, moment: datetime) -> datetime:
+        """Return the last time before a moment."""
+        return max(self._found(lambda cron: cron.before(moment)))
+
+    def _found(self, look: Callable[[Cron], datetime]) -> list[datetime]:
+        found = []
+        for cron in self._rhythms:
+            with suppress(OverflowError):
+                found.append(look(cron))
+        if not found:
+            raise OverflowError("none of them comes")
+        return found
 
 
 def _minutes_from(reading: datetime) -> Iterator[datetime]:

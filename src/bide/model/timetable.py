@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from bide.errors import PlanError
-from bide.model.cron import Cron
+from bide.model.cron import Cron, Several
 from bide.model.plan import DagPlan, SchedulePlan
 from bide.model.wait import LONGEST_WAIT
 from bide.model.zone import zone_of
@@ -27,7 +27,6 @@ SHORTEST_STEP = timedelta(seconds=1)
 NEAR_A_TICK = timedelta(minutes=5)
 NEAR_IN_PARTS = 10
 
-_UNITS = (("week", 604_800), ("day", 86_400), ("hour", 3600), ("minute", 60))
 _TICK = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -54,6 +53,8 @@ class CronArguments(Struct, frozen=True):
     timezone: str = "UTC"
     trigger: bool = False
     interval: float = 0.0
+    # Expressions beside the first one: a run comes when any of them does.
+    more: tuple[str, ...] = ()
 
 
 class DeltaArguments(Struct, frozen=True):
@@ -105,7 +106,7 @@ class Beat(Struct, frozen=True):
 
 def next_run(plan: DagPlan, last: Interval | None, now: datetime) -> NextRun | None:
     """Return the run that follows the last one that was launched by schedule; None if none ever will."""
-    arguments = _arguments(plan.schedule)
+    arguments = arguments_of(plan.schedule)
     found: NextRun | None
     try:
         match arguments:
@@ -128,7 +129,7 @@ def next_run(plan: DagPlan, last: Interval | None, now: datetime) -> NextRun | N
 
 def manual_interval(plan: DagPlan, moment: datetime) -> Interval:
     """Return the interval of a run that a person launches: the last complete one, where runs are about intervals."""
-    arguments = _arguments(plan.schedule)
+    arguments = arguments_of(plan.schedule)
     try:
         match arguments:
             case CronArguments(trigger=False):
@@ -149,24 +150,6 @@ def run_id_for(run_type: str, logical_date: datetime) -> str:
     return f"{run_type}__{logical_date.astimezone(UTC).isoformat()}"
 
 
-def describe(schedule: SchedulePlan) -> str:
-    """Say in English when runs are launched."""
-    arguments = _arguments(schedule)
-    match arguments:
-        case CronArguments(expression=expression, timezone=timezone):
-            return f"{Cron(expression, zone_of(timezone)).explain()}, {timezone}"
-        case DeltaArguments(seconds=seconds):
-            return f"Every {_in_words(seconds)}"
-    return {"once": "Once", "continuous": "Whenever the last run has ended"}.get(schedule.kind, "When asked for")
-
-
-def _in_words(seconds: float) -> str:
-    for unit, size in _UNITS:
-        if seconds % size == 0:
-            return unit if seconds == size else f"{seconds / size:,.0f} {unit}s"
-    return f"{seconds:g} seconds"
-
-
 def problems_of_schedule(plan: DagPlan) -> Iterator[str]:
     """Find what makes a schedule impossible, in sentences for its author."""
     if plan.start_date and plan.start_date.year < OLDEST_START:
@@ -177,7 +160,7 @@ def problems_of_schedule(plan: DagPlan) -> Iterator[str]:
             f"not {plan.max_active_runs}."
         )
     try:
-        arguments = _arguments(plan.schedule)
+        arguments = arguments_of(plan.schedule)
         zone_of(plan.timezone)
         if isinstance(arguments, CronArguments):
             yield from _of_cron(arguments)
@@ -190,14 +173,15 @@ def problems_of_schedule(plan: DagPlan) -> Iterator[str]:
 
 
 def _of_cron(arguments: CronArguments) -> Iterator[str]:
-    cron = Cron(arguments.expression, zone_of(arguments.timezone))
-    try:
-        cron.after(_EPOCH)
-    except OverflowError:
-        yield f"The cron expression {arguments.expression!r} names a date that never comes; correct the day or month."
+    for cron in crons(arguments):
+        try:
+            cron.after(_EPOCH)
+        except OverflowError:
+            yield f"The cron expression {cron.expression!r} names a date that never comes; correct the day or month."
 
 
-def _arguments(schedule: SchedulePlan) -> Arguments:
+def arguments_of(schedule: SchedulePlan) -> Arguments:
+    """Read the arguments of a schedule."""
     if schedule.kind not in _ARGUMENTS:
         raise PlanError(f"The schedule is of the kind {schedule.kind[:100]!r}, which this Bide does not know.")
     kind: Any = _ARGUMENTS[schedule.kind]
@@ -210,9 +194,15 @@ def _arguments(schedule: SchedulePlan) -> Arguments:
     return found
 
 
+def crons(arguments: CronArguments) -> list[Cron]:
+    """Return the rhythms of the expressions."""
+    zone = zone_of(arguments.timezone)
+    return [Cron(expression, zone) for expression in (arguments.expression, *arguments.more)]
+
+
 def _rhythm(plan: DagPlan, arguments: CronArguments | DeltaArguments, last: Interval | None) -> Rhythm:
     if isinstance(arguments, CronArguments):
-        return Cron(arguments.expression, zone_of(arguments.timezone))
+        return Several(crons(arguments)) if arguments.more else crons(arguments)[0]
     # Steps go on from the last run, so that intervals stay neighbours when the start has been moved.
     return Beat(last.end if last else _start(plan) or _EPOCH, timedelta(seconds=arguments.seconds))
 

@@ -63,10 +63,19 @@ class Holdings:
 
     async def take(self, claimed: Sequence[Claimed]) -> None:
         """Run what was claimed."""
-        for one in claimed:
-            self.ledger.add(Claim(one.id, one.claim))
-        await self._learn({one.dag_version_id for one in claimed if one.dag_version_id is not None})
-        opened = [held for one in claimed if (held := self._opened(one)) is not None]
+        claims = [Claim(one.id, one.claim) for one in claimed]
+        for claim in claims:
+            self.ledger.add(claim)
+        try:
+            await self._learn({one.dag_version_id for one in claimed if one.dag_version_id is not None})
+        except BaseException:
+            # The comparison with the database gives back what nobody here knows of.
+            for claim in claims:
+                self.ledger.remove(claim)
+            raise
+        # What was taken away meanwhile does not begin.
+        here = [one for one, claim in zip(claimed, claims, strict=True) if claim in self.ledger]
+        opened = [held for one in here if (held := self._opened(one)) is not None]
         for held in opened:
             self.waits[held.id] = held
         self._run(opened)
@@ -75,17 +84,19 @@ class Holdings:
         """Let `on_kill` run for waits that were stopped."""
         await self._learn({kill.dag_version_id for kill in kills if kill.dag_version_id is not None})
         for kill in kills:
-            self.ledger.remove(kill.trigger_id)
-            self.kills.begin(kill, self.waits.pop(kill.trigger_id, None))
+            held = self.waits.pop(kill.trigger_id, None)
+            if held is not None:
+                self.ledger.remove(held.claim)
+            self.kills.begin(kill, held)
 
-    def let_go(self, ids: Iterable[int]) -> None:
+    def let_go(self, claims: Iterable[Claim]) -> None:
         """These are no longer here: their triggers clean up."""
         gone = []
-        for id in ids:
-            self.ledger.remove(id)
-            held = self.waits.pop(id, None)
-            if held is not None:
-                gone.append(held)
+        for claim in claims:
+            self.ledger.remove(claim)
+            held = self.waits.get(claim.id)
+            if held is not None and held.claim == claim:
+                gone.append(self.waits.pop(claim.id))
         self._leave_runners(gone)
 
     def move_away(self, runner: Runner, offender: Held | None) -> int:
@@ -113,6 +124,7 @@ class Holdings:
         """Try again to find runners for those that had none."""
         unplaced, self._unplaced = self._unplaced, []
         self._run([held for held in unplaced if self.waits.get(held.id) is held])
+        self.kills.place_again()
 
     async def close(self) -> None:
         """Let all of them clean up, without a word to anybody, and end the runners."""
@@ -129,6 +141,9 @@ class Holdings:
     def told(self, runner: Runner, told: Told) -> None:
         """Something has become of triggers. What a runner says of those that it has no longer means nobody."""
         for news in told.words:
+            if isinstance(news, OnKillCalled):
+                self._on_kill_called(news)
+                continue
             held = runner.held.get(news.number)
             if held is None:
                 continue
@@ -146,8 +161,6 @@ class Holdings:
                     runner.abandoned += abandoned
                     runner.held.pop(news.number)
                     held.runner = None
-                case OnKillCalled(number=number):
-                    self.kills.called(number)
 
     def asked(self, runner: Runner, asked: Asked) -> None:
         """A trigger wants to know something. Others ask meanwhile."""
@@ -205,6 +218,13 @@ class Holdings:
                 by_runner.setdefault(held.runner, []).append(held)
         for runner, share in by_runner.items():
             runner.let_go(share)
+
+    def _on_kill_called(self, news: OnKillCalled) -> None:
+        """It was called, for a wait that is perhaps over here."""
+        held = self.kills.called(news.number)
+        if held is not None and news.error:
+            log.warning("The on_kill of wait %d (%s) has failed.", held.id, held.classpath)
+            self._logs.note(held, f"What was going on elsewhere may still go on, because on_kill failed: {news.error}")
 
     def _over(self, held: Held, how: WaitOver) -> None:
         """Its trigger has ended the wait."""

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from bide import kernel
 from bide.channel import Channel
 from bide.hosting.exits import signal_name
+from bide.model.framing import send_all
 from bide.model.messages import Loaded, LoadFile, NotLoaded
 from bide.model.trigger_messages import WORDS_SIZE, Asked, FromRunner, RunTriggers, StopTriggers, Told, Word
 from bide.process.spawn import DEFAULT_CODE, spawn
@@ -132,7 +133,7 @@ class Runner:
             self.held[held.number] = held
             orders.append(held.order())
         for at in range(0, len(orders), MOST_AT_ONCE):
-            self._channel.send(RunTriggers(tuple(orders[at : at + MOST_AT_ONCE])))
+            send_all(self._channel.send, RunTriggers, orders[at : at + MOST_AT_ONCE])
 
     def let_go(self, waits: Iterable[Held]) -> None:
         """Let them clean up and go; what is still said about them means nobody."""

@@ -141,8 +141,8 @@ class Triggerer:
         if len(self._outbox):
             await self._logs.store()
         said = await self._outbox.commit()
-        for id in said:
-            self._holdings.ledger.remove(id)
+        for claim in said:
+            self._holdings.ledger.remove(claim)
         if not said:
             return False
         self._bells.ring(Channel.SCHEDULER)
@@ -158,7 +158,7 @@ class Triggerer:
         gone = await self._comparison.gone(who, me)
         kills = await self._holdings.kills.take(who, me, self._queues)
         await self._holdings.kill(kills)
-        self._holdings.let_go(claim.id for claim in gone)
+        self._holdings.let_go(gone)
 
     async def acknowledge(self) -> None:
         """Say which calls of `on_kill` have run: their tasks may go on."""
@@ -178,7 +178,8 @@ class Triggerer:
         async with self._claiming:
             self._keeps_off_until = time.monotonic() + KEEPS_OFF_SEC
             released = await holding.release(self._db, who, me, claims, "handed over to a triggerer with far fewer")
-            self._holdings.let_go(claim.id for claim in released)
+            ids = {claim.id for claim in released}
+            self._holdings.let_go(claim for claim in claims if claim.id in ids)
         log.info("%d triggers were handed over to others.", len(released))
         self._bells.ring(Channel.TRIGGERER)
         return bool(released)

@@ -173,7 +173,7 @@ async def _(town: Town) -> str:
     return "a"
 
 
-@case(S.DEFERRED, "queue unserved", "only triggerers for other queues are alive: start one without queues.")
+@case(S.DEFERRED, "queue unserved", "only triggerers for other queues are alive: start `bide triggerer` without")
 async def _(town: Town) -> str:
     await waiting(town)
     await triggerer(town, "gpu")

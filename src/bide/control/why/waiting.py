@@ -81,9 +81,9 @@ def _unserved(facts: Facts) -> str:
     if queue:
         return (
             f"{_waits(facts)} in the queue {queue!r}, which no living triggerer serves: start one with "
-            f"`bide --set triggerer.queues={queue} triggerer`."
+            f"`bide triggerer --queues {queue}`."
         )
-    return f"{_waits(facts)}; only triggerers for other queues are alive: start one without queues."
+    return f"{_waits(facts)}; only triggerers for other queues are alive: start `bide triggerer` without queues."
 
 
 def _all_full(facts: Facts) -> str:

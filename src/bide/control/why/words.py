@@ -25,9 +25,9 @@ def since(facts: Facts) -> str:
 
 
 def said(text: str | None, longest: int = 300) -> str:
-    """Repeat what somebody has said, on one line and without what would move a cursor."""
+    """Repeat what somebody has said, on one line, without what would move a cursor or end the sentence."""
     line = " ".join("".join(sign if sign.isprintable() else " " for sign in text or "").split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+    return line.rstrip(".") if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def at(facts: Facts) -> str:
