@@ -16,6 +16,7 @@ from bide.channel import Channel
 from bide.children.classes import Classes
 from bide.children.driving import CodeUnavailable
 from bide.children.making import crashed, said_of
+from bide.children.port import ReadingPort
 from bide.children.sending import send_news
 from bide.children.steps import OWNER, Measured, Page
 from bide.children.trigger_log import TriggerLog
@@ -25,6 +26,7 @@ from bide.model.messages import Loaded, LoadFile, NotLoaded
 from bide.model.questions import Ask
 from bide.model.trigger_messages import (
     BEAT_EVERY_SEC,
+    OF_FILE,
     Answered,
     Asked,
     CallOnKill,
@@ -108,6 +110,17 @@ class Triggers:
         self._channel.send(Asked(self._asked, running.number, question))
         return answer
 
+    def ask_at_once(self, question: Ask) -> Any:
+        """Ask on behalf of the DAG file that is being imported, and wait: nothing runs yet that this could hold up."""
+        self._asked += 1
+        answer = self._questions[self._asked] = self._loop.create_future()
+        self._channel.send(Asked(self._asked, OF_FILE, question))
+        while not answer.done():
+            if not self._channel.is_open:
+                raise EngineRefused("The triggerer is gone, so nobody answers.")
+            self._channel.wait()
+        return answer.result()
+
     # What the triggerer says. -----------------------------------------------------------------------------------
 
     def _heard(self, message: Any) -> None:
@@ -128,12 +141,14 @@ class Triggers:
                     else:
                         waiting.set_exception(EngineRefused(answer.refused))
             case LoadFile():
-                self._load(message)
+                # Not from within the hearing of this message: the file may ask, and hear answers.
+                self._loop.call_soon(self._load, message)
 
     def _load(self, order: LoadFile) -> None:
         """Import the DAG file whose triggers run here. Nothing runs yet that this could hold up."""
         try:
-            dags = self._code.load(order.path, order.root, order.source)
+            with self._code.answering(ReadingPort(self.ask_at_once)):
+                dags = self._code.load(order.path, order.root, order.source)
         except BaseException as error:
             self._channel.send(NotLoaded(said_of(error), str(getattr(error, "traceback", ""))))
             return

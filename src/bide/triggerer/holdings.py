@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 
 from bide.errors import SealingError
 from bide.hosting.answers import Answers
+from bide.hosting.file_reader import FileReader
 from bide.hosting.wait_overs import Over
 from bide.model.framing import FrameError
 from bide.model.messages import Answer
+from bide.model.questions import ReadByFile
 from bide.model.trigger_messages import Answered, Asked, Left, Logged, NotThere, OnKillCalled, Told, Used, WaitIsOver
 from bide.model.wait_over import Crashes, WaitOver
 from bide.sealing import Sealer, wait
@@ -147,6 +149,9 @@ class Holdings:
             held = runner.held.get(news.number)
             if held is None:
                 continue
+            if not runner.reader.masker.is_empty:
+                # What the DAG file has read its triggers know, too.
+                held.masker.include(runner.reader.masker)
             match news:
                 case WaitIsOver(how=how):
                     if self.waits.get(held.id) is held:
@@ -168,9 +173,15 @@ class Holdings:
         if held is None:
             runner.send(Answered(asked.question, Answer(refused="The wait of this trigger is over.")))
             return
-        task = asyncio.create_task(self._answer(runner, held, asked))
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
+        self._begin_answering(self._answer(runner, held, asked))
+
+    def reader_of(self, fileloc: str) -> FileReader:
+        """Somebody may be about to import a DAG file."""
+        return FileReader(fileloc, self._answers)
+
+    def asked_by_file(self, runner: Runner, asked: Asked) -> None:
+        """The file that it imports wants to know something, and nothing else goes on there."""
+        self._begin_answering(self._answer_file(runner, asked))
 
     def gone(self, runner: Runner, how: str, in_step: int) -> None:
         """Its process has ended. What ran there runs elsewhere; who was in its step is likely to be why."""
@@ -269,8 +280,20 @@ class Holdings:
                     del self._versions[next(iter(self._versions))]
                 self._versions[number] = version
 
+    def _begin_answering(self, answering: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(answering)
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _answer_file(self, runner: Runner, asked: Asked) -> None:
+        if isinstance(asked.asked, ReadByFile):
+            self._send_answer(runner, asked, await runner.reader.answer(asked.asked))
+
     async def _answer(self, runner: Runner, held: Held, asked: Asked) -> None:
-        answer = await self._answers.answer(held, asked.asked)
+        self._send_answer(runner, asked, await self._answers.answer(held, asked.asked))
+
+    @staticmethod
+    def _send_answer(runner: Runner, asked: Asked, answer: Answer) -> None:
         try:
             runner.send(Answered(asked.question, answer))
         except FrameError as error:
