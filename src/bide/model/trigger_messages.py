@@ -26,6 +26,8 @@ class Word(IntEnum):
     BEAT = 2  # when the event loop last came round, in nanoseconds
 
 
+OF_FILE = 0
+"""In place of a trigger's number where the DAG file asks that is being imported."""
 WORDS_SIZE = 8 * len(Word)
 BEAT_EVERY_SEC = 0.25
 

@@ -29,7 +29,7 @@ group by dag_id, dag_run_id, task_id
 -- Runs and tasks that have met their limits are left out.
 select t.id, t.leg, t.dag_run_id, t.dag_id, t.task_id, t.pool, t.pool_slots, t.priority_weight,
        t.max_active_tis_per_dag, t.max_active_tis_per_dagrun, d.max_active_tasks, t.next_method is not null as resumes,
-       (select r.dag_version_id from dag_run r where r.id = t.dag_run_id) as dag_version_id
+       (select r.dag_version_id from dag_run r where r.id = t.dag_run_id) as dag_version_id, t.queue
 from unnest($1::text[]) as open (pool) cross join lateral (
     select t.* from task_instance t
     where t.pool = open.pool and t.state = 'scheduled' and t.next_method is distinct from '__fail__'

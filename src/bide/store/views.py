@@ -44,6 +44,7 @@ class Candidate(Struct, frozen=True):
     max_active_tasks: int
     resumes: bool
     dag_version_id: int | None
+    queue: str
 
 
 class Failing(Struct, frozen=True):

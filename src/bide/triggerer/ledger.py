@@ -22,11 +22,13 @@ class Ledger:
         """It was claimed."""
         self._parts.setdefault(claim.id // PART, {})[claim.id] = claim.claim
 
-    def remove(self, id: int) -> None:
-        """It is gone, or somebody else's."""
-        part = self._parts.get(id // PART)
-        if part is not None and part.pop(id, None) is not None and not part:
-            del self._parts[id // PART]
+    def remove(self, claim: Claim) -> None:
+        """It is gone, or somebody else's. One that was claimed again since stays."""
+        if claim in self:
+            part = self._parts[claim.id // PART]
+            del part[claim.id]
+            if not part:
+                del self._parts[claim.id // PART]
 
     def clear(self) -> None:
         """Hold nothing."""

@@ -17,8 +17,10 @@ from typing import Any, Protocol
 from bide import kernel
 from bide.channel import Channel
 from bide.hosting.exits import signal_name
+from bide.hosting.file_reader import FileReader
+from bide.model.framing import send_all
 from bide.model.messages import Loaded, LoadFile, NotLoaded
-from bide.model.trigger_messages import WORDS_SIZE, Asked, FromRunner, RunTriggers, StopTriggers, Told, Word
+from bide.model.trigger_messages import OF_FILE, WORDS_SIZE, Asked, FromRunner, RunTriggers, StopTriggers, Told, Word
 from bide.process.spawn import DEFAULT_CODE, spawn
 from bide.store.children import Version
 from bide.triggerer.held import Held
@@ -40,6 +42,12 @@ class Desk(Protocol):
 
     def asked(self, runner: "Runner", asked: Asked) -> None:
         """A trigger wants to know something."""
+
+    def reader_of(self, fileloc: str) -> FileReader:
+        """Somebody may be about to import a DAG file."""
+
+    def asked_by_file(self, runner: "Runner", asked: Asked) -> None:
+        """The file that it imports wants to know something."""
 
     def gone(self, runner: "Runner", how: str, in_step: int) -> None:
         """Its process has ended, perhaps while one trigger was in its step."""
@@ -66,6 +74,7 @@ class Runner:
     def __init__(self, manner: Manner, desk: Desk, version: Version | None = None, *, is_alone: bool = False) -> None:
         self.began_at = self.used_at = time.monotonic()
         self.version = version
+        self.reader = desk.reader_of(version.fileloc if version else "")
         self.is_alone = is_alone
         self.is_closed = False
         self.is_ready = version is None
@@ -132,7 +141,7 @@ class Runner:
             self.held[held.number] = held
             orders.append(held.order())
         for at in range(0, len(orders), MOST_AT_ONCE):
-            self._channel.send(RunTriggers(tuple(orders[at : at + MOST_AT_ONCE])))
+            send_all(self._channel.send, RunTriggers, orders[at : at + MOST_AT_ONCE])
 
     def let_go(self, waits: Iterable[Held]) -> None:
         """Let them clean up and go; what is still said about them means nobody."""
@@ -179,13 +188,15 @@ class Runner:
         match message:
             case Told():
                 self._desk.told(self, message)
+            case Asked(number=number) if number == OF_FILE:
+                self._desk.asked_by_file(self, message)
             case Asked():
                 self._desk.asked(self, message)
             case Loaded():
                 self.is_ready = True
             case NotLoaded(error=error):
                 self.is_closed = True
-                self._desk.not_loaded(self, error)
+                self._desk.not_loaded(self, self.reader.masker(error))
 
     def _closed(self, why: str) -> None:
         if self._ended is None:

@@ -15,8 +15,7 @@ from bide.hosting.logs import LogWriter
 from bide.model.outcome import Deferred, Failed, Outcome, Rescheduled, Skipped, Succeeded
 from bide.model.retry import Retry, after_failure
 from bide.model.wait import Wait
-from bide.process.waits import as_stored
-from bide.sealing import Sealer
+from bide.process.waits import WaitWriter
 from bide.store import deferral, legs
 from bide.store.database import Database
 from bide.store.legs import FailedLeg, RescheduledLeg, SkippedLeg
@@ -40,12 +39,12 @@ class Said(Struct):
 class Outbox:
     """Keeps what is to be said until it is committed."""
 
-    def __init__(self, db: Database, sealer: Sealer, logs: LogWriter, put: Callable[[], None]) -> None:
+    def __init__(self, db: Database, waits: WaitWriter, logs: LogWriter, put: Callable[[], None]) -> None:
         """`put` is called when there is something to commit."""
         self.who = ""
         self.worker_id = 0
         self._db = db
-        self._sealer = sealer
+        self._waits = waits
         self._logs = logs
         self._put = put
         self._unsaid: dict[LegKey, Said] = {}
@@ -169,7 +168,9 @@ class Outbox:
     async def _defer(self, items: Sequence[Said]) -> list[Changed]:
         numbers = await deferral.reserve_trigger_ids(self._db, len(items))
         waits = [
-            as_stored(_asked(said), said.leg.key, said.leg.started.dag_version_id, number, self._sealer)
+            self._waits.stored(
+                _asked(said), said.leg.key, said.leg.started.dag_version_id, said.leg.started.queue, number
+            )
             for said, number in zip(items, numbers, strict=True)
         ]
         return await deferral.defer(self._db, self.who, waits)
