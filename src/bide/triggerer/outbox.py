@@ -36,6 +36,7 @@ class Outbox:
         self._overs: dict[int, Over] = {}
         self._parked: dict[int, Parked] = {}
         self._one_at_a_time = asyncio.Lock()
+        # Since somebody has asked last.
         self.fired = self.failed = 0
 
     def __contains__(self, id: int) -> bool:
@@ -44,9 +45,24 @@ class Outbox:
     def __len__(self) -> int:
         return len(self._overs) + len(self._parked)
 
+    @property
+    def lets_all_go_on(self) -> bool:
+        """Whether no task ends by what is to be said: all of them go on, and write on in their logs."""
+        return all(isinstance(over.how, Fires) for over in self._overs.values())
+
+    def counted(self) -> tuple[int, int]:
+        """Tell how many triggers have fired, and how many have failed, since this was asked before."""
+        counts = self.fired, self.failed
+        self.fired = self.failed = 0
+        return counts
+
     def put(self, over: Over) -> None:
         """Say how a wait ended."""
         self._overs[over.claim.id] = over
+        if isinstance(over.how, Crashes):
+            self.failed += 1
+        else:
+            self.fired += 1
         self._put()
 
     def park(self, claim: holding.Claim, why: str, *, again: bool) -> None:

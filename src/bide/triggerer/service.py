@@ -35,7 +35,8 @@ COMMIT_AT_MOST_EVERY_SEC = 0.001
 COMPARE_EVERY_SEC = 3.0
 COMPARE_AT_MOST_EVERY_SEC = 0.2
 STORE_LOGS_EVERY_SEC = 0.3
-SHARE_EVERY_SEC = 3.0
+SHARE_EVERY_SEC = 5.0
+SHARE_AT_MOST_EVERY_SEC = 1.0
 STORE_USAGE_EVERY_SEC = 3.0
 TIDY_EVERY_SEC = 1.0
 KEEPS_OFF_SEC = 2.0
@@ -58,6 +59,7 @@ class Triggerer:
         self._bells = place.bells
         self._queues = given.queues or (NO_QUEUE,)
         self._free, self._hints = place.bells.bell(Channel.TRIGGERER), place.bells.bell(Channel.TRIGGERER)
+        self._others = place.bells.bell(Channel.TRIGGERER)
         self._to_say, self._killed = Bell(), Bell()
         known = keys.keys(place.settings)
         sealer = Sealer(known)
@@ -109,7 +111,7 @@ class Triggerer:
             Chore("The triggerer's comparing", self.compare, COMPARE_EVERY_SEC, self._hints, COMPARE_AT_MOST_EVERY_SEC),
             Chore("The triggerer's acknowledging", self.acknowledge, COMMIT_EVERY_SEC, self._killed),
             Chore("The triggerer's log keeping", self._logs.store, STORE_LOGS_EVERY_SEC),
-            Chore("The triggerer's sharing", self.share, SHARE_EVERY_SEC),
+            Chore("The triggerer's sharing", self.share, SHARE_EVERY_SEC, self._others, SHARE_AT_MOST_EVERY_SEC),
             Chore("The triggerer's record keeping", self.store_usage, STORE_USAGE_EVERY_SEC),
             Chore("The triggerer's watching", self._watch.look, LOOK_EVERY_SEC),
             Chore("The triggerer's tidying", self.tidy, TIDY_EVERY_SEC),
@@ -122,6 +124,8 @@ class Triggerer:
         self._outbox.who = member.who
         self._draining = False
         self._holdings.crew.start()
+        # Others may have more than their share.
+        self._bells.ring(Channel.TRIGGERER)
 
     async def claim(self) -> bool:
         """Take free waits as far as there is room; true if there may be more."""
@@ -138,9 +142,12 @@ class Triggerer:
 
     async def commit(self) -> bool:
         """Say how waits ended, and wake who goes on from there; true if there is more to say."""
-        if len(self._outbox):
+        if self._outbox.lets_all_go_on:
+            _, said = await asyncio.gather(self._logs.store(), self._outbox.commit())
+        else:
+            # Before its end: whoever reads on after the end of a task finds all of its log.
             await self._logs.store()
-        said = await self._outbox.commit()
+            said = await self._outbox.commit()
         for claim in said:
             self._holdings.ledger.remove(claim)
         if not said:
@@ -185,7 +192,10 @@ class Triggerer:
         return bool(released)
 
     async def store_usage(self) -> None:
-        """Tell what the busiest triggers use."""
+        """Tell what the busiest triggers use, and how many have come to their end."""
+        fired, failed = self._outbox.counted()
+        if fired or failed:
+            log.info("%d triggers have fired and %d have failed; %d run.", fired, failed, len(self._holdings.waits))
         if self._member is not None:
             await self._usage.store(self._member.id)
 
@@ -222,7 +232,8 @@ class Triggerer:
         self._usage.clear()
 
     def _room(self) -> int:
-        if self._draining or time.monotonic() < self._keeps_off_until or len(self._outbox) > MOST_UNSAID:
+        keeps_off = self._draining or time.monotonic() < self._keeps_off_until
+        if keeps_off or len(self._outbox) > MOST_UNSAID or not self._watch.beats():
             return 0
         room = self._given.capacity - len(self._holdings.waits)
         if room <= 0 and not self._was_full:
