@@ -267,3 +267,9 @@ async def site(url: str, folder: Path) -> AsyncIterator[Site]:
         finally:
             await made.close()
             made.hand.terminate()
+
+
+async def learn(url: str, folder: Path) -> None:
+    """Let a database know the DAGs."""
+    async with site(url, folder) as here:
+        await read_dags(here)
