@@ -17,6 +17,7 @@ from benchmarks.bed import PATIENCE, WHO, bare_connection, fresh_database, opene
 from benchmarks.report import Report, share
 from bide.model.instances import new_tasks
 from bide.model.plan import DagPlan, TaskPlan, encode_plan
+from bide.process.waits import WaitWriter
 from bide.scheduler.rounds import Rounds
 from bide.sealing import Sealer, generate_key
 from bide.store import legs, runs, views
@@ -28,7 +29,7 @@ TITLE = "P16: milliseconds of scheduler for each task, and how they grow"
 AT_ONCE = 64
 """Legs that the played worker ends between two rounds."""
 BATCH_SIZE = 500  # as scheduler.batch_size has it
-SEALER = Sealer([generate_key()])
+WRITER = WaitWriter(Sealer([generate_key()]))
 MOST_GROWTH = 1.5
 ROUNDS = 3
 # What `ready` and `enqueue` change for each task, in bare SQL.
@@ -137,7 +138,7 @@ async def costs(server_url: str, shape: Shape, number: int, tasks: int, rounds: 
             new = [NewRun(f"run {nth} {one}") for one in range(size)]
             await runs.launch(db, WHO, plan.dag_id, version, "manual", None, new, new_tasks(plan))
             watched = Watched(db)
-            rounds_of_its_own = Rounds(watched, lambda channel: None, SEALER, WHO, PATIENCE, BATCH_SIZE)
+            rounds_of_its_own = Rounds(watched, lambda channel: None, WRITER, WHO, PATIENCE, BATCH_SIZE)
             seconds = await played(rounds_of_its_own, db, worker, shape)
             found.append(Cost(1000 * seconds / (size * tasks), 0.0, sum(watched.asked.values()) / (size * tasks)))
         middle = found[1:][(len(found) - 1) // 2]

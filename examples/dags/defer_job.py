@@ -18,9 +18,11 @@ class PrintJob(JobOperator):
         return f"job of {context['run_id']}"
 
     def status(self, job_id: str) -> JobState:
-        printed = int(Variable.get("example_printed")) + 10
-        Variable.set("example_printed", str(printed))
-        return "done" if printed >= self.pages else "running"
+        printed = Variable.get("example_printed")
+        if printed == "cancelled":
+            return "failed"
+        Variable.set("example_printed", str(int(printed) + 10))
+        return "done" if int(printed) + 10 >= self.pages else "running"
 
     def result(self, job_id: str, context: Context) -> str:
         return f"{job_id}: {self.pages} pages"

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import select
 import socket
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -49,6 +50,11 @@ class Channel:
 
     def read(self) -> None:
         """Hear what has come."""
+        self._read_once()
+
+    def wait(self) -> None:
+        """Block until something has come, and hear it: for those who have nothing else to do meanwhile."""
+        select.select([self._socket], [], [])
         self._read_once()
 
     def drain(self) -> None:

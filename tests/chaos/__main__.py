@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.chaos.run import chaos
 from tests.system.power import power
+from tests.system.site import learn
 
 
 def main() -> int:
@@ -25,6 +26,7 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="bide-chaos-"))
     print(f"chaos: seed {given.seed}, {given.seconds:g} s, in {folder}", flush=True)
     with power(folder / "server") as switch:
+        asyncio.run(learn(switch.on(), folder))
         report = asyncio.run(chaos(switch, folder, given.seconds, given.seed))
     print("\n".join(report.lines()))
     if report.violation is not None:

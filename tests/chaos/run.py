@@ -14,7 +14,7 @@ from tests.chaos.people import LOAD, People
 from tests.process.eventually import eventually
 from tests.simulation.ledger import Violation
 from tests.system.power import Power
-from tests.system.site import Site, patiently, read_dags, site
+from tests.system.site import Site, patiently, site
 from tests.system.verdict import check_all
 
 REFUSED = re.compile(r"(\d+) refused of (\w+) by")
@@ -48,9 +48,8 @@ def counted(counts: Mapping[str, int]) -> str:
 
 
 async def chaos(switch: Power, folder: Path, seconds: float, seed: int) -> Report:
-    """Let it go on for so many seconds, then let everything end, and judge."""
+    """Let it go on for so many seconds on a server that knows the DAGs, then let everything end, and judge."""
     async with site(switch.on(), folder) as here:
-        await read_dags(here)
         fleet = Fleet(here, FLEET)
         monkey, people = Monkey(here, fleet, switch, seed), People(here, LOAD, seed)
         violation = None

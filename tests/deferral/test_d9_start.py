@@ -76,6 +76,16 @@ def test_a_task_begins_in_its_trigger_without_a_worker(engine: Engine) -> None:
     assert result["by_class"].log.count("on a worker") == 1
 
 
+def test_a_start_may_take_only_so_long(engine: Engine) -> None:
+    class Short(Waits):
+        start_trigger_args = StartTriggerArgs(PATH, trigger_kwargs={"seconds": 7200}, next_method="go_on", timeout=3600)
+
+    with DAG("short", schedule=None) as made:
+        Short(task_id="it")
+    _, result = went(engine, made)
+    assert (result["it"].state, engine.now) == ("failed", NOON + timedelta(hours=1))
+
+
 def test_a_failure_in_the_trigger_is_tried_again_in_the_trigger(engine: Engine) -> None:
     with DAG("retries", schedule=None) as made:
         Ends(task_id="it", how="failed", retries=1, retry_delay=timedelta(minutes=5))

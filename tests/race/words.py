@@ -116,7 +116,6 @@ ABOUT_TASKS: Mapping[str, Said] = {
     "fail_by_hand": lambda db, who, on: by_hand.fail_by_hand(db, who, MINUTE, _seen(on), '{"error": "e"}', "e"),
     "extend": lambda db, who, on: by_hand.extend(db, who, [by_hand.ExtendedWait(s.task, s.wait, LATER) for s in on]),
     "cancel": lambda db, who, on: by_hand.cancel(db, who, MINUTE, _seen(on), TaskState.SKIPPED),
-    "cancel:failed": lambda db, who, on: by_hand.cancel(db, who, MINUTE, _seen(on), TaskState.FAILED),
     "wake": lambda db, who, on: queueing.wake(db, who, MANY),
     "clear": lambda db, who, on: people.clear(db, who, MINUTE, _tasks(on)),
     "mark": lambda db, who, on: people.mark(db, who, MINUTE, _tasks(on), TaskState.SUCCESS),

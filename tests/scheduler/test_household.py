@@ -22,6 +22,7 @@ class Watched:
     town: Town
     household: Household
     now: datetime = NOW
+    server_since: datetime = NOW - timedelta(days=1)
 
     async def passes(self, time: timedelta, beating: Sequence[int] = ()) -> None:
         """Let time pass, in which it looks every second; these beat meanwhile."""
@@ -30,7 +31,7 @@ class Watched:
             await self.jumps(SECOND)
             for job in beating:
                 await jobs.beat(self.town.db, job)
-            await self.household.notice_the_dead(self.now)
+            await self.household.notice_the_dead(self.now, self.server_since)
 
     async def jumps(self, time: timedelta) -> None:
         """Let time pass, or the clock be set, while nobody looks."""
@@ -98,7 +99,23 @@ async def test_lost_locks_prove_nothing_after_an_outage_in_which_all_were_lost(t
     assert await watched.given_up() == [job]
 
 
-async def test_who_has_just_begun_to_watch_gives_nobody_up(town: Town, watched: Watched) -> None:
+async def test_who_has_just_begun_to_watch_believes_in_a_lost_lock_if_the_server_did_not_just_begin_too(
+    town: Town, watched: Watched
+) -> None:
+    locked = NewJob(job_type=JobType.WORKER, hostname="here", heartbeat_sec=5, holds_lock=True)
+    job = await jobs.register(town.db, WHO, locked)
+    await watched.passes(2 * SECOND)
+    assert await watched.given_up() == [job]
+    other = await jobs.register(town.db, WHO, locked)
+    await watched.passes(SECOND, [other])
+    watched.server_since = watched.now
+    await watched.passes(10 * SECOND)
+    assert await watched.given_up() == [job]
+    await watched.passes(SECOND)
+    assert await watched.given_up() == [job, other]
+
+
+async def test_who_has_just_begun_to_watch_gives_nobody_up_for_a_late_heartbeat(town: Town, watched: Watched) -> None:
     job = await jobs.register(town.db, WHO, BEATS)
     await watched.jumps(timedelta(hours=1))
     await watched.passes(11 * SECOND)

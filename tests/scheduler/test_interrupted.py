@@ -16,7 +16,7 @@ from bide.sql import statement
 from bide.store.database import Database, session_settings
 from bide.store.legs import Started
 from tests.race.ring import Line
-from tests.scheduler.town import PATIENCE, SEALER, Town, dag, new_town, task
+from tests.scheduler.town import PATIENCE, WRITER, Town, dag, new_town, task
 
 
 class Interrupted(Line):
@@ -88,7 +88,7 @@ async def test_what_is_refused_is_said_again(
 
 @pytest.mark.parametrize("limit", [500, 2])
 async def test_a_failure_stops_all_the_rest_whoever_comes_in_between(line: Interrupted, town: Town, limit: int) -> None:
-    town.rounds = Rounds(town.db, lambda _: None, SEALER, "scheduler", PATIENCE, limit)
+    town.rounds = Rounds(town.db, lambda _: None, WRITER, "scheduler", PATIENCE, limit)
     rest = [task(f"b{number}", "a", trigger_rule=Rule.ALL_DONE) for number in range(5)]
     plan = dag("d", task("other"), task("a", "other"), *rest, fail_fast=True)
     await town.store(plan)

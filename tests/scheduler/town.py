@@ -10,6 +10,7 @@ from bide.model.outcome import Failed, Outcome, Rescheduled, Skipped, Succeeded
 from bide.model.plan import DagPlan, TaskPlan, encode_plan
 from bide.model.retry import Retry, after_failure
 from bide.model.states import TaskState
+from bide.process.waits import WaitWriter
 from bide.scheduler.rounds import Rounds
 from bide.sealing import Sealer, generate_key
 from bide.store import jobs, legs, people, runs, views
@@ -21,7 +22,7 @@ from bide.store.runs import NewRun
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 PATIENCE = timedelta(seconds=30)
 WHO = "town"
-SEALER = Sealer([generate_key()])
+WRITER = WaitWriter(Sealer([generate_key()]), by_queue=True)
 Plays = Mapping[str, Outcome | Callable[[Started], Outcome]]
 
 
@@ -149,4 +150,4 @@ async def new_town(db: Database, connection: Any) -> Town:
     worker = await jobs.register(
         db, WHO, jobs.NewJob(job_type=jobs.JobType.WORKER, hostname="town", heartbeat_sec=86_400)
     )
-    return Town(db, connection, Rounds(db, lambda channel: None, SEALER, "scheduler", PATIENCE, 500), worker)
+    return Town(db, connection, Rounds(db, lambda channel: None, WRITER, "scheduler", PATIENCE, 500), worker)

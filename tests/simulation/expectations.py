@@ -127,9 +127,10 @@ class Expectations:
 
     # Calls of on_kill.
 
-    def take_kill(self, job: int, queues: Sequence[str], limit: int) -> list[int]:
+    def take_kill(self, job: int, queues: Sequence[str], limit: int, known: Sequence[int]) -> list[int]:
         def open_to(kill: Kill) -> bool:
-            own = kill.holder == job and not kill.taken
+            lost = kill.taken and kill.trigger not in known and kill.deadline > self._ledger.now
+            own = kill.holder == job and (lost or not kill.taken)
             return own or (not self._ledger.alive(kill.holder) and (kill.queue or "") in queues)
 
         return self._kills(open_to)[:limit] if self._ledger.alive(job) else []
@@ -218,7 +219,8 @@ class Expectations:
             lease = timedelta(seconds=2.1 * job.heartbeat_sec)
             silent = job.heartbeat < watch.until - lease
             lost_its_lock = job.suspected_at is not None and job.suspected_at <= watch.until - grace
-            return watch.until - watch.since >= lease and (silent or lost_its_lock)
+            watched, calm = watch.until - watch.since >= lease, watch.until - watch.calm_since >= lease
+            return (watched and silent) or (calm and lost_its_lock)
 
         return self._jobs(is_dead)
 

@@ -205,7 +205,8 @@ class Scheduler(Actor):
         if self.world.chaos:
             since = self.rng.choice((long_ago, timedelta(seconds=10), timedelta(0)))
             until = self.rng.choice((timedelta(0), timedelta(0), timedelta(seconds=3)))
-        return Watch(now - since, now - until)
+        calm = self.rng.choice((since, long_ago)) if self.world.chaos else since
+        return Watch(now - since, now - until, now - calm)
 
     async def keep_house(self) -> None:
         limit = self.rng.choice((1, 2, MANY)) if self.world.chaos else MANY

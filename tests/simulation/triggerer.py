@@ -79,7 +79,7 @@ class Triggerer(Actor):
 
     async def take_kills(self) -> None:
         limit = self.rng.randint(1, 3) if self.world.chaos else 1000
-        answer = await self.world.say("take_kill", self.who, self.job, self.queues, limit)
+        answer = await self.world.say("take_kill", self.who, self.job, self.queues, limit, tuple(self.kills))
         self.kills |= {kill.trigger_id: kill.claim for kill in answer or ()}
 
     async def acknowledge(self) -> None:

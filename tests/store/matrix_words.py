@@ -132,6 +132,6 @@ PEOPLE: Mapping[str, Callable[[Database, Given, TaskState | None], Awaitable[Seq
     "remove": lambda db, given, to: people.remove(db, WHO, PATIENCE, [one.id for _, one in given]),
 }
 
-BY_HAND = ("fire_by_hand", "fail_by_hand", "cancel", "extend")
+BY_HAND = ("fire_by_hand", "fail_by_hand", "cancel")
 SAYS_WHY = frozenset({"unqueue", "skip", "fail", "end", "crash", "clear", "mark", *BY_HAND})
 """Verbs whose caller says why, in these words."""

@@ -16,7 +16,8 @@ from bide.model.transitions import FAIL_METHOD
 from bide.store.jobs import Watch
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
-ALWAYS = Watch(datetime(1970, 1, 1, tzinfo=UTC), datetime(2970, 1, 1, tzinfo=UTC))
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+ALWAYS = Watch(LONG_AGO, datetime(2970, 1, 1, tzinfo=UTC), LONG_AGO)
 """Somebody has watched all along, up to now."""
 TICK = timedelta(microseconds=1)
 """The smallest step of PostgreSQL's clock."""

@@ -4,8 +4,6 @@ import json
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from bide.model.states import TaskState
 from bide.store import by_hand
 from bide.store.by_hand import ExtendedWait, SeenWait
@@ -58,23 +56,23 @@ async def test_without_an_event_a_timer_does_what_it_does_at_its_date(db: Databa
     assert json.loads((await task(scene, trigger))["next_kwargs"])["event"] is None
 
 
-@pytest.mark.parametrize("verb", ["fire", "fail", "cancel"])
-async def test_who_else_shares_a_wait_goes_on_waiting(db: Database, scene: Scene, verb: str) -> None:
-    wait = Wait(shared_key="key", on_kill=True)
-    first, second = await scene.place([deferred(wait), deferred(wait)])
-
-    async def say(one: Placed) -> int:
+async def test_who_else_shares_a_wait_goes_on_waiting(db: Database, scene: Scene) -> None:
+    async def say(verb: str, one: Placed) -> int:
         if verb == "fire":
             return len(await by_hand.fire_by_hand(db, WHO, seen(one), "1"))
         if verb == "fail":
             return len(await by_hand.fail_by_hand(db, WHO, PATIENCE, seen(one), as_error("no")))
         return len(await by_hand.cancel(db, WHO, PATIENCE, seen(one), TaskState.SKIPPED))
 
-    assert await say(first) == 1
-    assert (await task(scene, second))["state"] == "deferred"
-    assert (await count(scene, "trigger"), await count(scene, "kill")) == (1, 0)
-    assert await say(second) == 1
-    assert (await count(scene, "trigger"), await count(scene, "kill")) == (0, 0 if verb == "fire" else 1)
+    for kills, verb in ((0, "fire"), (1, "fail"), (1, "cancel")):
+        await scene.connection.execute("delete from kill")
+        wait = Wait(shared_key=verb, on_kill=True)
+        first, second = await scene.place([deferred(wait), deferred(wait)])
+        assert await say(verb, first) == 1
+        assert (await task(scene, second))["state"] == "deferred"
+        assert (await count(scene, "trigger"), await count(scene, "kill")) == (1, 0)
+        assert await say(verb, second) == 1
+        assert (await count(scene, "trigger"), await count(scene, "kill")) == (0, kills)
 
 
 async def test_a_wait_that_is_failed_goes_on_to_fail_and_its_outside_work_is_stopped(
@@ -122,7 +120,7 @@ async def test_a_wait_is_extended_as_far_as_other_deadlines_let_it(db: Database,
     )
     every = [free, tried, sensed, at_its_end, endless, later]
     waits = [ExtendedWait(one.id, one.trigger_id, NOW + HOUR) for one in seen(*every)]
-    assert [one.id for one in await by_hand.extend(db, WHO, waits)] == [free.id, tried.id, sensed.id]
+    assert [one.id for one in await by_hand.extend(db, WHO, waits, "soon")] == [free.id, tried.id, sensed.id]
     assert [(await task(scene, one))["trigger_timeout"] for one in every] == [
         NOW + HOUR,
         NOW + 30 * MINUTE,
@@ -131,5 +129,7 @@ async def test_a_wait_is_extended_as_far_as_other_deadlines_let_it(db: Database,
         None,
         NOW + 2 * HOUR,
     ]
+    whys = await scene.connection.fetch("select why from history order by task_instance_id")
+    assert [row["why"] for row in whys][:2] == ["until 2030-01-01 13:00:00Z: soon", "until 2030-01-01 12:30:00Z: soon"]
     # Said twice, as when an answer was lost, it is the same.
     assert await by_hand.extend(db, WHO, waits) == []

@@ -149,7 +149,18 @@ async def test_silence_counts_as_far_as_it_was_watched(
     await scene.connection.execute(
         "update job set latest_heartbeat = $2, suspected_at = $3 where id = $1", job, HEARD, HEARD if locked else None
     )
-    buried = await jobs.bury(db, WHO, GRACE, Watch(since, until))
+    buried = await jobs.bury(db, WHO, GRACE, Watch(since, until, since))
+    assert [row.id for row in buried] == [job] * is_buried
+
+
+@pytest.mark.parametrize(("calm", "is_buried"), [(LEASE, True), (LEASE - TICK, False)])
+async def test_a_lost_lock_tells_at_once_unless_all_may_have_lost_theirs(
+    db: Database, scene: Scene, calm: timedelta, is_buried: bool
+) -> None:
+    await scene.connection.execute("update job set heartbeat_sec = 1e6")
+    job = await jobs.register(db, WHO, NewJob(job_type=JobType.WORKER, hostname="here", holds_lock=True))
+    await scene.connection.execute("update job set suspected_at = $2 where id = $1", job, NOW - GRACE)
+    buried = await jobs.bury(db, WHO, GRACE, Watch(NOW, NOW, NOW - calm))
     assert [row.id for row in buried] == [job] * is_buried
 
 

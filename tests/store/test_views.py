@@ -135,7 +135,20 @@ async def test_a_candidate_has_all_that_is_asked_about_it(db: Database, scene: S
     one = await scene.put(Row(TaskState.SCHEDULED, columns={**columns, **limits}))
     (found,) = await views.candidates(db, ["p"], 9)
     assert found == views.Candidate(
-        one.id, LEG, one.run, "dag", "t", "p", 3, 5, 7, 2, max_active_tasks=16, resumes=False, dag_version_id=None
+        one.id,
+        LEG,
+        one.run,
+        "dag",
+        "t",
+        "p",
+        3,
+        5,
+        7,
+        2,
+        max_active_tasks=16,
+        resumes=False,
+        dag_version_id=None,
+        queue="default",
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import Server, database_url, fresh
 from tests.system.power import power
-from tests.system.site import Site, read_dags, site
+from tests.system.site import Site, learn, site
 
 
 @pytest.fixture(scope="session")
@@ -36,12 +36,6 @@ def knowing_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with power(folder / "server") as switch:
         asyncio.run(learn(switch.on(), folder))
     return folder / "server"
-
-
-async def learn(url: str, folder: Path) -> None:
-    """Let a database know the DAGs."""
-    async with site(url, folder) as here:
-        await read_dags(here)
 
 
 @pytest.fixture

@@ -155,10 +155,10 @@ class Site:
         return {row["task_id"]: row["state"] for row in rows}
 
     async def story(self, run_id: str, task_id: str) -> list[str]:
-        """Return the verbs that were said about a task, each with the leg."""
+        """Return the verbs that have moved the state of a task, each with the leg."""
         rows = await self.hand.fetch(
             "select h.verb, h.leg from history h join task_instance t on t.id = h.task_instance_id"
-            " where t.run_id = $1 and t.task_id = $2 order by h.id",
+            " where t.run_id = $1 and t.task_id = $2 and h.to_state is not null order by h.id",
             *(run_id, task_id),
         )
         return [f"{row['verb']} {row['leg']}" for row in rows]
@@ -174,6 +174,7 @@ class Site:
             left = await self.hand.fetchval(
                 "select (select count(*) from dag_run where state in ('queued', 'running'))"
                 " + (select count(*) from task_instance where worker_id is not null) + (select count(*) from look)"
+                " + (select count(*) from callback where state in ('pending', 'queued', 'running'))"
             )
             return bool(left == 0)
 
@@ -266,3 +267,9 @@ async def site(url: str, folder: Path) -> AsyncIterator[Site]:
         finally:
             await made.close()
             made.hand.terminate()
+
+
+async def learn(url: str, folder: Path) -> None:
+    """Let a database know the DAGs."""
+    async with site(url, folder) as here:
+        await read_dags(here)

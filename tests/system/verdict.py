@@ -16,6 +16,7 @@ LEFT = {
     "waits": "select id from trigger",
     "calls of on_kill": "select trigger_id as id from kill",
     "changes that nobody has looked at": "select id from look",
+    "callbacks": "select id from callback where state in ('pending', 'queued', 'running')",
 }
 
 
@@ -34,11 +35,16 @@ async def check_notes(hand: Any, notes: Iterable[tuple[str, ...]]) -> None:
     """A leg runs at most once, and a task that wrote nothing down has not succeeded."""
     begun: Counter[tuple[str, ...]] = Counter()
     ended: Counter[tuple[str, ...]] = Counter()
+    calls = 0
     for word, dag_id, run_id, task_id, map_index, _try, _pid in notes:
         place = (dag_id, run_id, task_id, map_index)
+        calls += word == "called"
         if word == "wrong":
             raise Violation("I2", f"{place} went on with the event of another wait")
         (ended if word == "end" else begun)[place] += word in ("begin", "end")
+    made = await hand.fetchval("select count(*) from callback where state = 'success'")
+    if calls < made:
+        raise Violation("I2", f"{made} callbacks count as made, and {calls} were called")
     rows = await hand.fetch(
         "select t.dag_id, t.run_id, t.task_id, t.map_index::text, t.state, t.operator,"
         " (select count(*) from history h where h.task_instance_id = t.id and h.verb = 'start') as starts,"

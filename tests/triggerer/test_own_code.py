@@ -1,5 +1,7 @@
 """Triggers from DAG files run in the state of the file that their task ran in (T8)."""
 
+import pytest
+
 from tests.process.eventually import eventually
 from tests.triggerer.post import Post
 
@@ -58,3 +60,33 @@ async def test_a_runner_of_a_file_ends_when_nobody_needs_it_any_more(post: Post)
         post.go()
         await post.ends(*numbers)
         await eventually(lambda: len(at_work.service.runners) == 1)
+
+
+READS_AT_THE_TOP = """
+from bide import BaseHook, BaseTrigger, TriggerEvent, Variable
+
+TOKEN = Variable.get("api_token")
+HOST = BaseHook.get_connection("shop").host
+NOBODY = Variable.get("nobody", default="nothing")
+
+class Mine(BaseTrigger):
+    def __init__(self, go):
+        super().__init__(go=go)
+
+    async def run(self):
+        self.log.info("it is %s at %s", TOKEN, HOST)
+        yield TriggerEvent([HOST, NOBODY])
+"""
+
+
+async def test_a_file_that_reads_variables_at_its_top_has_them_where_its_triggers_run(
+    post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIDE_VAR_API_TOKEN", "open-sesame")
+    monkeypatch.setenv("BIDE_CONN_SHOP", "http://shop.test/")
+    version = await post.version(["task_0"], READS_AT_THE_TOP)
+    numbers = await post.wait(MINE, {"go": ""}, source=READS_AT_THE_TOP, dag_version_id=version)
+    async with post.waiting():
+        assert await post.ends(*numbers) == [["shop.test", "nothing"]]
+    written = "".join(row["text"] for row in await post.connection.fetch("select text from log_chunk order by number"))
+    assert "it is *** at shop.test" in written

@@ -17,7 +17,7 @@ async def test_t6_who_blocks_is_named_with_his_stack_and_his_neighbours_move_on(
     neighbours = await post.wait("Leaves", *[post.leaving] * 20)
     async with post.waiting(stuck_sec=60):
         await eventually(lambda: post.diary().count("run") == 20)
-        (bad,) = await post.wait("Does", {"what": "blocks", "seconds": 6})
+        (bad,) = await post.wait("Does", {"what": "blocks", "seconds": 4})
         await eventually(lambda: "has held its event loop" in caplog.text)
         assert "kinds.py" in caplog.text
         assert "in blocks" in caplog.text

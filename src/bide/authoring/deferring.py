@@ -38,7 +38,7 @@ class TaskDeferred(BaseException):
         super().__init__(f"waits for {type(trigger).__name__}, then goes on in {self.method_name}")
         self.trigger = trigger
         self.kwargs = dict(kwargs or {})
-        self.timeout = timedelta(seconds=timeout) if isinstance(timeout, int | float) else timeout
+        self.timeout = as_while(timeout)
         self.wait = wait_for(trigger, self.method_name, self.kwargs, self.timeout)
 
 
@@ -97,6 +97,11 @@ def wait_for(
         on_kill=type(trigger).on_kill is not BaseTrigger.on_kill and timer is None,
         own_code=own_code,
     )
+
+
+def as_while(given: timedelta | float | None) -> timedelta | None:
+    """Take seconds for what they are."""
+    return timedelta(seconds=given) if isinstance(given, int | float) else given
 
 
 def stands_in_dag_files(trigger: BaseTrigger) -> bool:

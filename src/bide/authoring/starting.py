@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from bide.authoring.deferring import TaskDeferred, name_of, wait_for
+from bide.authoring.deferring import TaskDeferred, as_while, name_of, wait_for
 from bide.authoring.mapping import MappedOperator
 from bide.authoring.operator import BaseOperator
 from bide.authoring.place import near
@@ -86,7 +86,7 @@ def planned_start(task: Node, needs_worker: bool) -> tuple[Wait | None, bool]:
         return None, True
     try:
         trigger = _made(args, args.trigger_kwargs or {})
-        return wait_for(trigger, name_of(args.next_method), args.next_kwargs or {}, args.timeout), False
+        return wait_for(trigger, name_of(args.next_method), args.next_kwargs or {}, as_while(args.timeout)), False
     except Exception as error:
         said = str(error) if isinstance(error, BideError | TaskError) else told(error)
         raise task.mistake(f"it cannot begin in its trigger: {said}", task.place) from error

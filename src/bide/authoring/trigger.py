@@ -157,4 +157,4 @@ class StartTriggerArgs:
     next_method: str | None = None
     trigger_kwargs: dict[str, Any] | None = None
     next_kwargs: dict[str, Any] | None = None
-    timeout: timedelta | None = None
+    timeout: timedelta | float | None = None

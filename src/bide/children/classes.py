@@ -8,6 +8,8 @@ from contextlib import suppress
 
 from bide.authoring.imports import DAG_FILES
 from bide.children.driving import CodeUnavailable, find_trigger
+from bide.children.steps import Page
+from bide.model.trigger_messages import Word
 
 
 class Classes:
@@ -17,6 +19,8 @@ class Classes:
         self._known: dict[str, type] = {}
         self._outdated: set[str] = set()
         self._coming: dict[str, asyncio.Future[type]] = {}
+        # For whom each is imported. Code that ends its process, or holds it, while it is imported is known by this.
+        self._for: dict[str, int] = {}
 
     def get(self, classpath: str) -> type | None:
         """Return a class that was found before."""
@@ -27,14 +31,24 @@ class Classes:
         self._known.pop(classpath, None)
         self._outdated.add(classpath)
 
-    async def find(self, classpath: str) -> type:
-        """Import a class; raises CodeUnavailable, or what its module has raised."""
+    async def find(self, classpath: str, number: int) -> type:
+        """Import a class for a trigger; raises CodeUnavailable, or what its module has raised."""
         coming = self._coming.get(classpath)
         if coming is None:
             coming = self._coming[classpath] = asyncio.get_running_loop().create_future()
-            coming.add_done_callback(lambda _: self._coming.pop(classpath, None))
+            coming.add_done_callback(lambda _: self._no_longer(classpath))
+            self._for[classpath] = number
+            self._say_for_whom()
             threading.Thread(target=self._import, args=(classpath, coming), daemon=True).start()
         return await asyncio.shield(coming)
+
+    def _no_longer(self, classpath: str) -> None:
+        self._coming.pop(classpath, None)
+        self._for.pop(classpath, None)
+        self._say_for_whom()
+
+    def _say_for_whom(self) -> None:
+        Page.words[Word.IMPORT] = next(iter(self._for.values()), 0)
 
     def _import(self, classpath: str, coming: "asyncio.Future[type]") -> None:
         found: type | None = None

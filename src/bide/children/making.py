@@ -33,6 +33,13 @@ def made_of(kind: type, order: RunTrigger) -> Any:
     return made
 
 
+def why_not(made: NotThere | WaitIsOver) -> str:
+    """Say why a trigger could not be made."""
+    if isinstance(made, NotThere):
+        return made.why
+    return made.how.error if isinstance(made.how, Crashes) else "it could not be made"
+
+
 def _task_of(order: RunTrigger) -> WaitingTask | None:
     task = order.task
     if task is None:

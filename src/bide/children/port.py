@@ -2,12 +2,17 @@
 
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from bide.children.channel import Channel
 from bide.exceptions import EngineRefused
 from bide.model.messages import EXIT_CUT_OFF, Answer, Ended, RunCallback, RunLeg
 from bide.model.questions import Ask, ReadByFile
+
+ONLY_READS = (
+    "While a DAG file is read it may ask for variables and connections, and for nothing else: do this in a task."
+)
 
 
 class SocketPort:
@@ -83,8 +88,18 @@ class FilePort(SocketPort):
     def ask(self, question: Ask) -> Any:
         """Read a variable or a connection; everything else is there only for tasks."""
         if not isinstance(question, ReadByFile):
-            raise EngineRefused(
-                "While a DAG file is read it may ask for variables and connections, and for nothing else: "
-                "do this in a task."
-            )
+            raise EngineRefused(ONLY_READS)
         return super().ask(question)
+
+
+class ReadingPort:
+    """The way to the triggerer for a DAG file that a runner imports: its main thread asks, and all wait."""
+
+    def __init__(self, ask: Callable[[Ask], Any]) -> None:
+        self._ask = ask
+
+    def ask(self, question: Ask) -> Any:
+        """Read a variable or a connection."""
+        if not isinstance(question, ReadByFile) or threading.current_thread() is not threading.main_thread():
+            raise EngineRefused(ONLY_READS)
+        return self._ask(question)

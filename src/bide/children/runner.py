@@ -27,21 +27,9 @@ from bide.children.steps import Page, after_fork
 from bide.children.trigger_log import Printed, ToTriggerLog
 from bide.children.triggers import Triggers
 from bide.children.warm import prepare_output
-from bide.model.trigger_messages import (
-    WORDS_SIZE,
-)
+from bide.model.trigger_messages import WORDS_SIZE
 
 log = logging.getLogger("bide.runner")
-
-MOST_AT_ONCE = 500
-CLEANUP_WITHIN_SEC = 5.0
-"""A trigger that was told to go, or has yielded its event, has so long to clean up; then nobody waits for it."""
-LEAVES_WITHIN_SEC = 0.7
-USED_EVERY_BEATS = 8
-MOST_USED = 50
-TIDY_EVERY_BEATS = 240
-FEW = 5_000
-"""With so few triggers a full round of the garbage collector is over in no time."""
 
 
 async def serve(descriptor: int, code: Any) -> None:

@@ -16,6 +16,8 @@ from bide.channel import Channel
 from bide.children.classes import Classes
 from bide.children.driving import CodeUnavailable
 from bide.children.making import crashed, said_of
+from bide.children.port import ReadingPort
+from bide.children.sending import send_news
 from bide.children.steps import OWNER, Measured, Page
 from bide.children.trigger_log import TriggerLog
 from bide.children.waiting import Drive, Phase, Running
@@ -24,6 +26,7 @@ from bide.model.messages import Loaded, LoadFile, NotLoaded
 from bide.model.questions import Ask
 from bide.model.trigger_messages import (
     BEAT_EVERY_SEC,
+    OF_FILE,
     Answered,
     Asked,
     CallOnKill,
@@ -35,7 +38,6 @@ from bide.model.trigger_messages import (
     RunTrigger,
     RunTriggers,
     StopTriggers,
-    Told,
     ToRunner,
     Used,
     Word,
@@ -43,7 +45,6 @@ from bide.model.trigger_messages import (
 
 log = logging.getLogger("bide.runner")
 
-MOST_AT_ONCE = 500
 CLEANUP_WITHIN_SEC = 5.0
 """A trigger that was told to go, or has yielded its event, has so long to clean up; then nobody waits for it."""
 LEAVES_WITHIN_SEC = 0.7
@@ -93,8 +94,9 @@ class Triggers:
     def over(self, running: Running) -> None:
         """It is gone."""
         running.task = None
-        self._closing.pop(running.number, None)
-        if self._here.pop(running.number, None) is not None:
+        # One that was made to be killed may have taken its place.
+        if self._here.get(running.number) is running:
+            del self._here[running.number]
             self._news_of_end(Left(running.number))
 
     def outdated(self, classpath: str) -> None:
@@ -107,6 +109,17 @@ class Triggers:
         answer = self._questions[self._asked] = self._loop.create_future()
         self._channel.send(Asked(self._asked, running.number, question))
         return answer
+
+    def ask_at_once(self, question: Ask) -> Any:
+        """Ask on behalf of the DAG file that is being imported, and wait: nothing runs yet that this could hold up."""
+        self._asked += 1
+        answer = self._questions[self._asked] = self._loop.create_future()
+        self._channel.send(Asked(self._asked, OF_FILE, question))
+        while not answer.done():
+            if not self._channel.is_open:
+                raise EngineRefused("The triggerer is gone, so nobody answers.")
+            self._channel.wait()
+        return answer.result()
 
     # What the triggerer says. -----------------------------------------------------------------------------------
 
@@ -128,12 +141,14 @@ class Triggers:
                     else:
                         waiting.set_exception(EngineRefused(answer.refused))
             case LoadFile():
-                self._load(message)
+                # Not from within the hearing of this message: the file may ask, and hear answers.
+                self._loop.call_soon(self._load, message)
 
     def _load(self, order: LoadFile) -> None:
         """Import the DAG file whose triggers run here. Nothing runs yet that this could hold up."""
         try:
-            dags = self._code.load(order.path, order.root, order.source)
+            with self._code.answering(ReadingPort(self.ask_at_once)):
+                dags = self._code.load(order.path, order.root, order.source)
         except BaseException as error:
             self._channel.send(NotLoaded(said_of(error), str(getattr(error, "traceback", ""))))
             return
@@ -151,7 +166,7 @@ class Triggers:
     async def _run_later(self, order: RunTrigger) -> None:
         """Run a trigger when its class is there."""
         try:
-            kind = await self._classes.find(order.classpath)
+            kind = await self._classes.find(order.classpath, order.number)
         except (CodeUnavailable, ImportError) as missing:
             self._refuse(order, NotThere(order.number, str(missing)))
         except BaseException as error:
@@ -162,7 +177,8 @@ class Triggers:
 
     def _refuse(self, order: RunTrigger, news: News) -> None:
         if self._coming.pop(order.number, None) is not None:
-            self._news_of_end(news)
+            self.tell(news)
+            self._news_of_end(Left(order.number))
 
     def _start(self, running: Running, kind: type, order: RunTrigger) -> None:
         self._here[running.number] = running
@@ -183,6 +199,8 @@ class Triggers:
 
     def _kill(self, order: CallOnKill) -> None:
         number = order.trigger.number
+        # While its class is still on its way there is nothing to be stopped, and nothing is to begin any more.
+        self._coming.pop(number, None)
         running = self._here.get(number)
         self._closing[number] = monotonic() + order.within_sec + CLEANUP_WITHIN_SEC
         self._loop.call_later(order.within_sec, self._on_kill_is_late, number)
@@ -194,10 +212,10 @@ class Triggers:
     async def _make_and_kill(self, order: CallOnKill) -> None:
         number, classpath = order.trigger.number, order.trigger.classpath
         try:
-            kind = await self._classes.find(classpath)
+            kind = await self._classes.find(classpath, number)
         except BaseException as error:
-            self._closing.pop(number, None)
-            self._news_of_end(OnKillCalled(number, said_of(error)))
+            self.tell(OnKillCalled(number, said_of(error)))
+            self._news_of_end(Left(number))
             return
         running = Running(number, order.trigger.id, self)
         running.kill_reason = order.reason
@@ -217,9 +235,7 @@ class Triggers:
     def _flush(self) -> None:
         news, self._news = self._news, []
         logged = [Logged(number, text) for number, text in self.log.taken()]
-        every = [*logged, *news]
-        for at in range(0, len(every), MOST_AT_ONCE):
-            self._channel.send(Told(tuple(every[at : at + MOST_AT_ONCE])))
+        send_news(self._channel.send, [*logged, *news])
 
     def _wrote(self) -> None:
         """A trigger has written something, perhaps in a thread. It is fetched with the next beat."""

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, Protocol
 
 from bide.authoring.trigger import BaseTrigger
 from bide.children.driving import must_be_events
-from bide.children.making import complain, made_of, over_of, said_of
+from bide.children.making import complain, made_of, over_of, said_of, why_not
 from bide.children.steps import Account, Measured
 from bide.model.questions import Ask
 from bide.model.trigger_messages import News, NotThere, OnKillCalled, RunTrigger, WaitIsOver
@@ -68,9 +68,10 @@ class Running(Account):
             self.task.cancel()
 
     def kill(self, reason: str) -> None:
-        """Let it run its `on_kill`, clean up and go."""
+        """Let it run its `on_kill`, clean up and go. What is about to be made is made for that."""
         self.kill_reason = reason
-        self.stop()
+        if self.phase is Phase.WAITING:
+            self.stop()
 
     async def ask(self, question: Ask) -> Any:
         """Ask the engine on its behalf."""
@@ -134,7 +135,7 @@ class Drive(Measured):
             if isinstance(made, NotThere):
                 running.desk.outdated(order.classpath)
             running.phase = Phase.OVER
-            running.desk.tell(made)
+            running.desk.tell(made if running.kill_reason is None else OnKillCalled(running.number, why_not(made)))
             return None
         running.trigger = made
         if running.kill_reason is not None:

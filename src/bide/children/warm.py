@@ -33,7 +33,7 @@ from bide.children.port import FilePort
 from bide.model.messages import Fork, Forked, Gone, Kill, Loaded, LoadFile, NotLoaded, Stop, ToWarm
 
 SWEEP_EVERY_SEC = 1.0
-"""Looking for descendants that have left their group means looking at all processes of the machine."""
+"""Looking for descendants that have left their group may mean looking at all processes of the machine."""
 LEAVE_WITHIN_SEC = 5.0
 
 
@@ -48,7 +48,7 @@ class Warm:
         self._numbers: dict[int, int] = {}
         # What the import itself has begun is no orphan.
         self._pid = os.getpid()
-        self._own = children_of(self._pid)
+        self._own = all_children_of(self._pid) if has_children() else set[int]()
         self._swept_at = 0.0
         self._some_ended = False
         self._woken, self._wakes = os.pipe()
@@ -174,15 +174,33 @@ def has_children() -> bool:
 
 
 def children_of(parent: int) -> set[int]:
-    """Find the children of a process; without /proc none are seen."""
-    found = set()
-    for folder in Path("/proc").glob("[0-9]*"):
+    """Find the children of a process that have not ended. One may be overlooked while another one ends, but not twice.
+
+    Where the kernel has no list of them all processes are looked at; without /proc none are seen.
+    """
+    lists = list(Path(f"/proc/{parent}/task").glob("*/children"))
+    if not lists:
+        return all_children_of(parent)
+    found = set[int]()
+    for file in lists:
         with contextlib.suppress(OSError):
-            # The name of the program stands in brackets and may hold anything.
-            after_name = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
-            if after_name[0] != "Z" and int(after_name[1]) == parent:
-                found.add(int(folder.name))
-    return found
+            found.update(map(int, file.read_text().split()))
+    return {pid for pid in found if is_child(pid, parent)}
+
+
+def all_children_of(parent: int) -> set[int]:
+    """Find the children of a process by looking at all there are, which overlooks nobody and takes long."""
+    pids = (int(folder.name) for folder in Path("/proc").glob("[0-9]*"))
+    return {pid for pid in pids if is_child(pid, parent)}
+
+
+def is_child(pid: int, parent: int) -> bool:
+    """Say whether a process is a child of another one, and has not ended."""
+    with contextlib.suppress(OSError):
+        # The name of the program stands in brackets and may hold anything.
+        after_name = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        return after_name[0] != "Z" and int(after_name[1]) == parent
+    return False
 
 
 def changed(number: int) -> bool:
@@ -234,6 +252,9 @@ def main(descriptor: int, module: str) -> None:
     os.register_at_fork(after_in_child=channel.close)
     code = import_module(module)
     code.rehearse()
+    # What is here already is not gone through again when somebody waits for the first leg of the file.
+    gc.collect()
+    gc.freeze()
     dags = load(channel, code)
     if dags is None:
         return

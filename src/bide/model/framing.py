@@ -4,7 +4,7 @@ Both ends of every socket between a service and its children use this. The lengt
 or decoded: a child runs a user's code, and what it sends may be anything.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -31,6 +31,18 @@ def framed(message: object) -> bytes:
         raise FrameError(f"A message of {length:,} bytes is too long; at most {LONGEST_FRAME:,} are sent.")
     frame[:HEAD] = length.to_bytes(HEAD)
     return bytes(frame)
+
+
+def send_all(send: Callable[[Any], None], kind: Callable[[tuple[Any, ...]], Any], items: Sequence[Any]) -> None:
+    """Send messages of a kind that hold these items, in as few messages as they fit in. ValueError if one does not."""
+    try:
+        send(kind(tuple(items)))
+    except (FrameError, UnicodeError):
+        half = len(items) // 2
+        if not half:
+            raise
+        send_all(send, kind, items[:half])
+        send_all(send, kind, items[half:])
 
 
 class Frames:

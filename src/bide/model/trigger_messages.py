@@ -24,8 +24,11 @@ class Word(IntEnum):
     STEP = 0  # the trigger that computes at this moment, 0 if none
     SINCE = 1  # when it began to, in nanoseconds
     BEAT = 2  # when the event loop last came round, in nanoseconds
+    IMPORT = 3  # a trigger whose class is being imported, 0 if none
 
 
+OF_FILE = 0
+"""In place of a trigger's number where the DAG file asks that is being imported."""
 WORDS_SIZE = 8 * len(Word)
 BEAT_EVERY_SEC = 0.25
 

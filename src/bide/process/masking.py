@@ -38,6 +38,11 @@ class Masker:
             known = sorted(self._spellings, key=len, reverse=True)
             self._pattern = re.compile("|".join(map(re.escape, known)))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it knows no secret yet."""
+        return self._pattern is None
+
     def include(self, other: "Masker") -> None:
         """Mask what another one masks, too."""
         if other._spellings - self._spellings:

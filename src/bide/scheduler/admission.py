@@ -7,10 +7,9 @@ refused, and the next step counts anew.
 from collections.abc import Sequence
 
 from bide.model.wait import Wait
-from bide.process.waits import as_stored
+from bide.process.waits import WaitWriter
 from bide.scheduler.plans import Plans
 from bide.scheduler.room import Room
-from bide.sealing import Sealer
 from bide.store import deferral, queueing, runs, views
 from bide.store.database import Database
 from bide.store.rows import Leg
@@ -32,8 +31,8 @@ async def begin_runs(db: Database, who: str, limit: int) -> int:
 class Admission:
     """Hands out room to tasks."""
 
-    def __init__(self, db: Database, plans: Plans, sealer: Sealer, who: str, limit: int) -> None:
-        self._db, self._plans, self._sealer, self._who, self._limit = db, plans, sealer, who, limit
+    def __init__(self, db: Database, plans: Plans, writer: WaitWriter, who: str, limit: int) -> None:
+        self._db, self._plans, self._writer, self._who, self._limit = db, plans, writer, who, limit
 
     async def hand_out(self) -> tuple[int, int]:
         """Let go on what there is room for; tell how many tasks were queued, and how many began in their triggers."""
@@ -78,7 +77,7 @@ class Admission:
     async def _defer_at_start(self, turn: int, starts: Sequence[tuple[Candidate, Wait]]) -> int:
         numbers = await deferral.reserve_trigger_ids(self._db, len(starts))
         waits = [
-            as_stored(wait, Leg(one.id, one.leg), one.dag_version_id, number, self._sealer)
+            self._writer.stored(wait, Leg(one.id, one.leg), one.dag_version_id, one.queue, number)
             for (one, wait), number in zip(starts, numbers, strict=True)
         ]
         return len(await deferral.defer_at_start(self._db, self._who, turn, waits))

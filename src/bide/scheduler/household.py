@@ -30,15 +30,15 @@ class Household:
         self._db, self._who, self._limit = db, who, limit
         self._watch: Watch | None = None
 
-    async def notice_the_dead(self, now: datetime) -> int:
+    async def notice_the_dead(self, now: datetime, server_since: datetime) -> int:
         """Give up processes that are gone, and free what they held; tell how many rows that moved.
 
-        `now` is what the database's clock has just said. It may also be that nobody could reach the database, that the
-        machine was asleep, that this process was frozen, or that somebody has set the clock. Then all the others look
-        dead, and are given a whole lease to show that they are not.
+        `now` is what the database's clock has just said, and since `server_since` there is this server. It may also be
+        that nobody could reach the database, that the machine was asleep, that this process was frozen, or that
+        somebody has set the clock. Then all the others look dead, and have a whole lease to show that they are not.
         """
         await jobs.suspect(self._db, self._who)
-        buried = await jobs.bury(self._db, self._who, GRACE, self._watched(now))
+        buried = await jobs.bury(self._db, self._who, GRACE, self._watched(now, server_since))
         freed = await holding.orphan(self._db, self._who, self._limit)
         rescued = await legs.rescue(self._db, self._who, self._limit)
         called = await callbacks.free_callback(self._db, self._who, MOST_CLAIMS, self._limit)
@@ -52,16 +52,18 @@ class Household:
         forgotten = await callbacks.forget_callbacks(self._db, CALLBACKS_KEPT, self._limit)
         return len(given_up) + len(unparked) + len(swept) + forgotten
 
-    def _watched(self, now: datetime) -> Watch:
+    def _watched(self, now: datetime, server_since: datetime) -> Watch:
         """Look once more, and tell since when without a break."""
         last = self._watch
-        if last is None or not timedelta(0) <= now - last.until <= LONGEST_GAP:
-            if last is not None:
-                log.warning(
-                    "Nobody was watched for %.1f s, so nobody is given up before they have had the time to show that "
-                    "they are alive.",
-                    abs((now - last.until).total_seconds()),
-                )
-            last = Watch(now, now)
-        self._watch = Watch(last.since, now)
+        if last is None:
+            # It has not seen the others beat, but that they have lost their locks is told by the server.
+            last = Watch(now, now, server_since)
+        elif not timedelta(0) <= now - last.until <= LONGEST_GAP:
+            log.warning(
+                "Nobody was watched for %.1f s, so nobody is given up before they have had the time to show that they "
+                "are alive.",
+                abs((now - last.until).total_seconds()),
+            )
+            last = Watch(now, now, now)
+        self._watch = Watch(last.since, now, max(last.calm_since, server_since))
         return self._watch

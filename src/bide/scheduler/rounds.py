@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from datetime import timedelta
 
+from bide.process.waits import WaitWriter
 from bide.scheduler.admission import Admission, begin_runs
 from bide.scheduler.consequences import Consequences
 from bide.scheduler.dates import Dates
 from bide.scheduler.plans import Plans
 from bide.scheduler.schedules import Schedules
 from bide.scheduler.versions import adopt
-from bide.sealing import Sealer
 from bide.store import views
 from bide.store.database import Database
 from bide.store.views import Agenda
@@ -26,7 +26,7 @@ class Rounds:
         self,
         db: Database,
         ring: Callable[[Channel], object],
-        sealer: Sealer,
+        writer: WaitWriter,
         who: str,
         kill_patience: timedelta,
         limit: int,
@@ -39,7 +39,7 @@ class Rounds:
         self._consequences = Consequences(db, self.plans, who, kill_patience, limit)
         self._dates = Dates(db, self.plans, who, kill_patience, limit)
         self._schedules = Schedules(db, self.plans, who)
-        self._admission = Admission(db, self.plans, sealer, who, limit)
+        self._admission = Admission(db, self.plans, writer, who, limit)
 
     async def go(self) -> timedelta | None:
         """Do what there is to do, and tell how long it is until something is due."""

@@ -9,6 +9,7 @@ from bide import keys
 from bide.process.loop import Chore
 from bide.process.membership import Member
 from bide.process.program import Ground
+from bide.process.waits import WaitWriter
 from bide.scheduler.household import Household
 from bide.scheduler.rounds import Rounds
 from bide.store import jobs
@@ -46,8 +47,9 @@ class SchedulerService:
         db, limit = self._place.db, self._settings.batch_size
         kill_patience = timedelta(seconds=self._place.settings.triggerer.kill_deadline_sec)
         self._member = member
-        sealer = keys.sealer(self._place.settings)
-        self._rounds = Rounds(db, self._place.bells.ring, sealer, member.who, kill_patience, limit)
+        settings = self._place.settings
+        writer = WaitWriter(keys.sealer(settings), by_queue=settings.triggerer.queues_enabled)
+        self._rounds = Rounds(db, self._place.bells.ring, writer, member.who, kill_patience, limit)
         self._household = Household(db, member.who, limit)
 
     def chores(self) -> Sequence[Chore]:
@@ -80,7 +82,7 @@ class SchedulerService:
         schedulers = await jobs.jobs_at_work(self._place.db, JobType.SCHEDULER)
         if self._member.id in schedulers.ids:
             self._rounds.shares, self._rounds.share = len(schedulers.ids), schedulers.ids.index(self._member.id)
-        if await self._household.notice_the_dead(schedulers.now):
+        if await self._household.notice_the_dead(schedulers.now, schedulers.server_since):
             self._bell.ring()
             # What triggerers held that are gone is free for others.
             self._place.bells.ring(Channel.TRIGGERER)

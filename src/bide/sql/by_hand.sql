@@ -84,9 +84,11 @@ given as (
     order by id, trigger_id
 ),
 held as materialized (
-    select g.id, t.state as from_state, least(g.until, t.try_deadline, t.sensor_deadline) as until, $5::text as why
+    select g.id, t.state as from_state, u.until,
+           'until ' || to_char(u.until at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') || 'Z' || coalesce(': ' || $5, '') as why
     from given g {{its_wait}}
-    where t.trigger_timeout < least(g.until, t.try_deadline, t.sensor_deadline)
+    cross join lateral (select least(g.until, t.try_deadline, t.sensor_deadline) as until) u
+    where t.trigger_timeout < u.until
 ),
 changed as (
     update task_instance t set trigger_timeout = h.until

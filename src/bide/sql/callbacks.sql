@@ -29,7 +29,7 @@ select c.id as callback_id, c.claim, c.callback_type, c.dag_run_id is not null a
        t.dag_run_id, t.dag_id, t.run_id, t.task_id, t.map_index, coalesce(c.try_number, t.try_number) as try_number,
        t.max_tries, t.retries, null as next_method, null as next_kwargs, null::interval as try_time_left,
        null::interval as sensor_time_left, false as opens, moment.now, r.dag_version_id, r.run_type, r.logical_date,
-       r.data_interval_start, r.data_interval_end, r.start_date as run_start_date, r.conf
+       r.data_interval_start, r.data_interval_end, r.start_date as run_start_date, r.conf, t.queue
 from changed c cross join moment
 cross join lateral (select t.* from task_instance t where t.id = c.task_instance_id limit 1) t
 cross join lateral (select r.* from dag_run r where r.id = t.dag_run_id limit 1) r

@@ -143,12 +143,14 @@ changed as (
 select id, claim from changed order by id
 
 -- name: take_kill
--- A triggerer takes up calls of on_kill: those for waits that it held, and those that nobody alive can answer.
+-- A triggerer takes up calls of on_kill: those for waits that it held, and those that nobody alive can answer. What it has
+-- taken up without knowing, because the answer was lost on its way, it takes up again.
 with {{moment}},
 open as materialized (
     select k.trigger_id from kill k
     where exists (select from job j where j.id = $2 and j.state = 'running')
-      and (k.triggerer_id = $2 and not k.taken
+      and (k.triggerer_id = $2
+               and (not k.taken or k.trigger_id <> all ($5::bigint[]) and k.deadline > (select now from moment))
            or ((k.triggerer_id is null or not exists (
                     select from job j where j.id = k.triggerer_id and j.state = 'running'))
                and coalesce(k.queue, '') = any ($3::text[])))

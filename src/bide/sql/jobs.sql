@@ -62,7 +62,8 @@ select id from changed order by id
 -- name: bury
 -- It has been silent for 2.1 heartbeats, or for a short grace after its lock was freed: what it held goes to others.
 -- The caller has watched from $3 to $4. Whoever has not watched for a whole lease cannot tell the silence of others from
--- an outage, in which nobody can beat and every lock is lost; and what happened after $4 it has not seen.
+-- an outage, in which nobody can beat; and what happened after $4 it has not seen. Locks tell more, and as long as there
+-- was no outage since $5 they tell it at once.
 with {{moment}},
 held as materialized (
     select j.id, j.state as from_state,
@@ -72,8 +73,9 @@ held as materialized (
     cross join lateral (
         select 2.1 * j.heartbeat_sec * interval '1 second' as lease, least($4::timestamptz, moment.now) as seen
     ) w
-    where j.state = 'running' and w.seen - $3::timestamptz >= w.lease
-      and (j.latest_heartbeat < w.seen - w.lease or j.suspected_at <= w.seen - $2::interval)
+    where j.state = 'running'
+      and (w.seen - $3::timestamptz >= w.lease and j.latest_heartbeat < w.seen - w.lease
+           or w.seen - $5::timestamptz >= w.lease and j.suspected_at <= w.seen - $2::interval)
     order by j.id for update of j skip locked
 ),
 changed as (
@@ -89,12 +91,12 @@ select id, job_type, hostname, why from changed order by id
 select pg_try_advisory_lock($1::integer, ($2::bigint % 2147483648)::integer) as held
 
 -- name: loads
--- The running triggerers with what each one holds: for fair shares, hand-over, and people.
+-- The living triggerers with what each one holds, for fair shares: whoever is silent would take nothing over.
 select j.id, j.capacity, j.queues, (select count(*) from trigger w where w.triggerer_id = j.id)::integer as load
 from job j
-where j.job_type = 'TriggererJob' and j.state = 'running'
+where j.job_type = 'TriggererJob' and {{alive}}
 order by j.id
 
 -- name: jobs_at_work
--- The running processes of a kind, and what time it is.
-select bide_now() as now, array(select id from job where job_type = $1 and state = 'running' order by id) as ids
+-- The running processes of a kind, what time it is, and since when there is a server that could have lost their locks.
+select bide_now() as now, pg_postmaster_start_time() as server_since, array(select id from job where job_type = $1 and state = 'running' order by id) as ids

@@ -33,7 +33,7 @@ changed as (
 select c.id, c.leg, c.dag_run_id, c.dag_id, c.run_id, c.task_id, c.map_index, c.try_number, c.max_tries, c.retries,
        c.next_method, c.next_kwargs, c.try_deadline - c.now as try_time_left,
        c.sensor_deadline - c.now as sensor_time_left, c.opens, c.now, r.dag_version_id, r.run_type, r.logical_date,
-       r.data_interval_start, r.data_interval_end, r.start_date as run_start_date, r.conf
+       r.data_interval_start, r.data_interval_end, r.start_date as run_start_date, r.conf, c.queue
 from changed c cross join lateral (select r.* from dag_run r where r.id = c.dag_run_id limit 1) r
 order by c.id
 

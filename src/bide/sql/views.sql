@@ -29,7 +29,7 @@ group by dag_id, dag_run_id, task_id
 -- Runs and tasks that have met their limits are left out.
 select t.id, t.leg, t.dag_run_id, t.dag_id, t.task_id, t.pool, t.pool_slots, t.priority_weight,
        t.max_active_tis_per_dag, t.max_active_tis_per_dagrun, d.max_active_tasks, t.next_method is not null as resumes,
-       (select r.dag_version_id from dag_run r where r.id = t.dag_run_id) as dag_version_id
+       (select r.dag_version_id from dag_run r where r.id = t.dag_run_id) as dag_version_id, t.queue
 from unnest($1::text[]) as open (pool) cross join lateral (
     select t.* from task_instance t
     where t.pool = open.pool and t.state = 'scheduled' and t.next_method is distinct from '__fail__'
@@ -110,8 +110,10 @@ select id, child_leg, leg, state from task_instance where worker_id = $1 order b
 select id, claim from trigger where triggerer_id = $1 order by id
 
 -- name: parts_of_waits
--- What the database says that a triggerer holds, in sums: a part of a few thousand numbers each.
-select w.id / 4096 as part, count(*)::integer as number, sum(w.claim)::bigint as claims
+-- What the database says that a triggerer holds, in sums: a part of a few thousand numbers each. The check tells which
+-- waits it is, so that one that was lost does not make up for one that nobody knows of.
+select w.id / 4096 as part, count(*)::integer as number,
+       sum((w.id % 4096 * 4099 + w.claim) * (w.id % 4096 * 4099 + w.claim) % 1000000007)::bigint as checks
 from trigger w where w.triggerer_id = $1 group by w.id / 4096
 
 -- name: waits_in_parts

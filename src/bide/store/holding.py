@@ -118,9 +118,11 @@ async def unpark(db: Database, who: str, limit: int) -> list[Claim]:
     return [Claim(**row) for row in await db.rows("unpark", who, limit)]
 
 
-async def take_kill(db: Database, who: str, triggerer_id: int, queues: Sequence[str], limit: int) -> list[Kill]:
-    """Take up calls of on_kill."""
-    return [Kill(**row) for row in await db.rows("take_kill", who, triggerer_id, queues, limit)]
+async def take_kill(
+    db: Database, who: str, triggerer_id: int, queues: Sequence[str], limit: int, known: Sequence[int] | None = None
+) -> list[Kill]:
+    """Take up calls of on_kill. With `known`, the waits of those taken up before, also those whose answer was lost."""
+    return [Kill(**row) for row in await db.rows("take_kill", who, triggerer_id, queues, limit, known)]
 
 
 async def acknowledge(db: Database, who: str, kills: Sequence[Claim]) -> list[Answered]:

@@ -47,16 +47,21 @@ class Buried(Struct, frozen=True):
 
 
 class Watch(Struct, frozen=True):
-    """The stretch of time, by the database's clock, in which somebody has looked again and again without a break."""
+    """The stretch of time, by the database's clock, in which somebody has looked again and again without a break.
+
+    `calm_since` is the last moment at which all may have lost their locks together.
+    """
 
     since: datetime
     until: datetime
+    calm_since: datetime
 
 
 class AtWork(Struct, frozen=True):
     """The running processes of a kind at some moment, by their numbers."""
 
     now: datetime
+    server_since: datetime
     ids: Sequence[int]
 
 
@@ -93,7 +98,7 @@ async def suspect(db: Database, who: str) -> list[int]:
 
 async def bury(db: Database, who: str, grace: timedelta, watch: Watch) -> list[Buried]:
     """Give up the processes that stayed silent too long, as far as the caller has watched them."""
-    rows = await db.rows("bury", who, grace, watch.since, watch.until)
+    rows = await db.rows("bury", who, grace, watch.since, watch.until, watch.calm_since)
     return [Buried(row["id"], JobType(row["job_type"]), row["hostname"], row["why"]) for row in rows]
 
 
@@ -106,7 +111,7 @@ async def hold_lock(connection: Any, job_id: int) -> bool:
 async def jobs_at_work(db: Database, job_type: JobType) -> AtWork:
     """List the running processes of a kind."""
     (row,) = await db.rows("jobs_at_work", job_type)
-    return AtWork(row["now"], row["ids"])
+    return AtWork(row["now"], row["server_since"], row["ids"])
 
 
 async def loads(db: Database) -> Sequence[Load]:

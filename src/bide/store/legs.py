@@ -36,6 +36,7 @@ class Started(Struct, frozen=True):
     data_interval_end: datetime | None
     run_start_date: datetime | None
     conf: str | None
+    queue: str
 
 
 class SkippedLeg(Struct, frozen=True):

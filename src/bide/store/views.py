@@ -44,6 +44,7 @@ class Candidate(Struct, frozen=True):
     max_active_tasks: int
     resumes: bool
     dag_version_id: int | None
+    queue: str
 
 
 class Failing(Struct, frozen=True):
@@ -107,7 +108,12 @@ class PartOfWaits(Struct, frozen=True):
 
     part: int
     number: int
-    claims: int
+    checks: int
+
+
+def check_of(claim: Claim) -> int:
+    """Return what a wait adds to the checks of its part, as the database reckons it."""
+    return (claim.id % PART * 4099 + claim.claim) ** 2 % 1_000_000_007
 
 
 class Expiring(Struct, frozen=True):

@@ -24,6 +24,7 @@ from bide.model.plan import DagPlan
 from bide.model.questions import Ask
 from bide.model.retry import RetryPolicy
 from bide.model.states import TaskState
+from bide.process.waits import WaitWriter
 from bide.process.wakes import Bells
 from bide.scheduler.rounds import Rounds
 from bide.sealing import Sealer, generate_key
@@ -80,10 +81,10 @@ class Engine(Records):
         bells = Bells(Hints(db))
         sealer = Sealer([generate_key()])
         self._sealer = sealer
-        self._rounds = Rounds(db, lambda channel: None, sealer, WHO, KILL_PATIENCE, MANY)
+        self._rounds = Rounds(db, lambda channel: None, WaitWriter(sealer), WHO, KILL_PATIENCE, MANY)
         self._answers = Answers(db, bells, sealer, environ, KILL_PATIENCE)
         logs = LogWriter(db)
-        self._outbox = Outbox(db, sealer, logs, lambda: None)
+        self._outbox = Outbox(db, WaitWriter(sealer), logs, lambda: None)
         self._outbox.who = WHO
         self._run(scratch.set_clock(db, started_at))
         job = NewJob(job_type=JobType.WORKER, hostname="test", heartbeat_sec=LONGEST_WAIT.total_seconds())

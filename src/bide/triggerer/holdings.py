@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 
 from bide.errors import SealingError
 from bide.hosting.answers import Answers
+from bide.hosting.file_reader import FileReader
 from bide.hosting.wait_overs import Over
 from bide.model.framing import FrameError
 from bide.model.messages import Answer
+from bide.model.questions import ReadByFile
 from bide.model.trigger_messages import Answered, Asked, Left, Logged, NotThere, OnKillCalled, Told, Used, WaitIsOver
 from bide.model.wait_over import Crashes, WaitOver
 from bide.sealing import Sealer, wait
@@ -63,10 +65,17 @@ class Holdings:
 
     async def take(self, claimed: Sequence[Claimed]) -> None:
         """Run what was claimed."""
-        for one in claimed:
-            self.ledger.add(Claim(one.id, one.claim))
-        await self._learn({one.dag_version_id for one in claimed if one.dag_version_id is not None})
-        opened = [held for one in claimed if (held := self._opened(one)) is not None]
+        claims = [Claim(one.id, one.claim) for one in claimed]
+        self.ledger.add(*claims)
+        try:
+            await self._learn({one.dag_version_id for one in claimed if one.dag_version_id is not None})
+        except BaseException:
+            # The comparison with the database gives back what nobody here knows of.
+            self.ledger.remove(*claims)
+            raise
+        # What was taken away meanwhile does not begin.
+        here = [one for one, claim in zip(claimed, claims, strict=True) if claim in self.ledger]
+        opened = [held for one in here if (held := self._opened(one)) is not None]
         for held in opened:
             self.waits[held.id] = held
         self._run(opened)
@@ -75,17 +84,19 @@ class Holdings:
         """Let `on_kill` run for waits that were stopped."""
         await self._learn({kill.dag_version_id for kill in kills if kill.dag_version_id is not None})
         for kill in kills:
-            self.ledger.remove(kill.trigger_id)
-            self.kills.begin(kill, self.waits.pop(kill.trigger_id, None))
+            held = self.waits.pop(kill.trigger_id, None)
+            if held is not None:
+                self.ledger.remove(held.claim)
+            self.kills.begin(kill, held)
 
-    def let_go(self, ids: Iterable[int]) -> None:
+    def let_go(self, claims: Iterable[Claim]) -> None:
         """These are no longer here: their triggers clean up."""
         gone = []
-        for id in ids:
-            self.ledger.remove(id)
-            held = self.waits.pop(id, None)
-            if held is not None:
-                gone.append(held)
+        for claim in claims:
+            self.ledger.remove(claim)
+            held = self.waits.get(claim.id)
+            if held is not None and held.claim == claim:
+                gone.append(self.waits.pop(claim.id))
         self._leave_runners(gone)
 
     def move_away(self, runner: Runner, offender: Held | None) -> int:
@@ -113,6 +124,7 @@ class Holdings:
         """Try again to find runners for those that had none."""
         unplaced, self._unplaced = self._unplaced, []
         self._run([held for held in unplaced if self.waits.get(held.id) is held])
+        self.kills.place_again()
 
     async def close(self) -> None:
         """Let all of them clean up, without a word to anybody, and end the runners."""
@@ -129,9 +141,15 @@ class Holdings:
     def told(self, runner: Runner, told: Told) -> None:
         """Something has become of triggers. What a runner says of those that it has no longer means nobody."""
         for news in told.words:
+            if isinstance(news, OnKillCalled):
+                self._on_kill_called(news)
+                continue
             held = runner.held.get(news.number)
             if held is None:
                 continue
+            if not runner.reader.masker.is_empty:
+                # What the DAG file has read its triggers know, too.
+                held.masker.include(runner.reader.masker)
             match news:
                 case WaitIsOver(how=how):
                     if self.waits.get(held.id) is held:
@@ -146,8 +164,6 @@ class Holdings:
                     runner.abandoned += abandoned
                     runner.held.pop(news.number)
                     held.runner = None
-                case OnKillCalled(number=number):
-                    self.kills.called(number)
 
     def asked(self, runner: Runner, asked: Asked) -> None:
         """A trigger wants to know something. Others ask meanwhile."""
@@ -155,15 +171,21 @@ class Holdings:
         if held is None:
             runner.send(Answered(asked.question, Answer(refused="The wait of this trigger is over.")))
             return
-        task = asyncio.create_task(self._answer(runner, held, asked))
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
+        self._begin_answering(self._answer(runner, held, asked))
 
-    def gone(self, runner: Runner, how: str, in_step: int) -> None:
+    def reader_of(self, fileloc: str) -> FileReader:
+        """Somebody may be about to import a DAG file."""
+        return FileReader(fileloc, self._answers)
+
+    def asked_by_file(self, runner: Runner, asked: Asked) -> None:
+        """The file that it imports wants to know something, and nothing else goes on there."""
+        self._begin_answering(self._answer_file(runner, asked))
+
+    def gone(self, runner: Runner, how: str, in_hand: int) -> None:
         """Its process has ended. What ran there runs elsewhere; who was in its step is likely to be why."""
         self.crew.has_left(runner, failed=not runner.is_closed)
         here = [held for held in runner.held.values() if self.waits.get(held.id) is held]
-        offender = runner.held.get(in_step)
+        offender = runner.held.get(in_hand)
         if offender is None and runner.is_alone and len(here) == 1:
             offender = here[0]
         self.kills.lost(runner)
@@ -171,10 +193,12 @@ class Holdings:
         if here:
             log.error("Runner %d with %d triggers %s", runner.pid, len(here), how)
         if offender is not None and offender in here:
-            log.error("It was trigger %d (%s) that was in its step.", offender.id, offender.classpath)
-            self.strike(offender, f"its process {how} while this trigger was in its step")
+            log.error("It was trigger %d (%s) that was in its step or imported.", offender.id, offender.classpath)
+            self.strike(offender, f"its process {how} while this trigger was in its step, or its class imported")
         for held in here:
             held.runner = None
+            if not runner.is_ready:  # it would end so again at once
+                self._park(held, f"{CODE_UNAVAILABLE}: the DAG file cannot be imported: its process {how}")
         self._run([held for held in here if self.waits.get(held.id) is held])
 
     def not_loaded(self, runner: Runner, error: str) -> None:
@@ -205,6 +229,13 @@ class Holdings:
                 by_runner.setdefault(held.runner, []).append(held)
         for runner, share in by_runner.items():
             runner.let_go(share)
+
+    def _on_kill_called(self, news: OnKillCalled) -> None:
+        """It was called, for a wait that is perhaps over here."""
+        held = self.kills.called(news.number)
+        if held is not None and news.error:
+            log.warning("The on_kill of wait %d (%s) has failed.", held.id, held.classpath)
+            self._logs.note(held, f"What was going on elsewhere may still go on, because on_kill failed: {news.error}")
 
     def _over(self, held: Held, how: WaitOver) -> None:
         """Its trigger has ended the wait."""
@@ -249,8 +280,20 @@ class Holdings:
                     del self._versions[next(iter(self._versions))]
                 self._versions[number] = version
 
+    def _begin_answering(self, answering: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(answering)
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _answer_file(self, runner: Runner, asked: Asked) -> None:
+        if isinstance(asked.asked, ReadByFile):
+            self._send_answer(runner, asked, await runner.reader.answer(asked.asked))
+
     async def _answer(self, runner: Runner, held: Held, asked: Asked) -> None:
-        answer = await self._answers.answer(held, asked.asked)
+        self._send_answer(runner, asked, await self._answers.answer(held, asked.asked))
+
+    @staticmethod
+    def _send_answer(runner: Runner, asked: Asked, answer: Answer) -> None:
         try:
             runner.send(Answered(asked.question, answer))
         except FrameError as error:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from bide.errors import DatabaseUnavailable
+from bide.hosting.batches import some_of
 from bide.hosting.wait_overs import Over, say
-from bide.model.wait_over import Crashes
+from bide.model.wait_over import Crashes, Ends, Fires
 from bide.store import holding
 from bide.store.database import Database
 from bide.store.holding import Parked
@@ -34,6 +35,7 @@ class Outbox:
         self._overs: dict[int, Over] = {}
         self._parked: dict[int, Parked] = {}
         self._one_at_a_time = asyncio.Lock()
+        # Since somebody has asked last.
         self.fired = self.failed = 0
 
     def __contains__(self, id: int) -> bool:
@@ -42,9 +44,24 @@ class Outbox:
     def __len__(self) -> int:
         return len(self._overs) + len(self._parked)
 
+    @property
+    def lets_all_go_on(self) -> bool:
+        """Whether no task ends by what is to be said: all of them go on, and write on in their logs."""
+        return all(isinstance(over.how, Fires) for over in self._overs.values())
+
+    def counted(self) -> tuple[int, int]:
+        """Tell how many triggers have fired, and how many have failed, since this was asked before."""
+        counts = self.fired, self.failed
+        self.fired = self.failed = 0
+        return counts
+
     def put(self, over: Over) -> None:
         """Say how a wait ended."""
         self._overs[over.claim.id] = over
+        if isinstance(over.how, Crashes):
+            self.failed += 1
+        else:
+            self.fired += 1
         self._put()
 
     def park(self, claim: holding.Claim, why: str, *, again: bool) -> None:
@@ -57,21 +74,23 @@ class Outbox:
         self._overs.clear()
         self._parked.clear()
 
-    async def commit(self) -> list[int]:
+    async def commit(self) -> list[holding.Claim]:
         """Say what is here, and return which waits that was about. What fails stays."""
         async with self._one_at_a_time:
-            overs = list(self._overs.values())[:MOST_AT_ONCE]
+            overs = some_of(self._overs.values(), MOST_AT_ONCE, _length)
             parked = list(self._parked.values())[:MOST_AT_ONCE]
             if overs:
                 await self._say(overs)
             if parked:
                 await holding.park(self._db, self.who, parked)
-            # They may have been forgotten meanwhile.
+            # They may have been forgotten meanwhile, and the same waits may have been claimed again and be over again.
             for over in overs:
-                self._overs.pop(over.claim.id, None)
+                if self._overs.get(over.claim.id) is over:
+                    del self._overs[over.claim.id]
             for one in parked:
-                self._parked.pop(one.id, None)
-            return [*(over.claim.id for over in overs), *(one.id for one in parked)]
+                if self._parked.get(one.id) is one:
+                    del self._parked[one.id]
+            return [*(over.claim for over in overs), *(holding.Claim(one.id, one.claim) for one in parked)]
 
     async def _say(self, overs: Sequence[Over]) -> None:
         """Say it of many. If the database takes offence at one of them, the others go without it."""
@@ -89,3 +108,13 @@ class Outbox:
             else:
                 log.error("How wait %d ended cannot be stored: %r", overs[0].claim.id, error)
                 await self._say([Over(overs[0].claim, Crashes(f"What the trigger has said cannot be stored: {error}"))])
+
+
+def _length(over: Over) -> int:
+    match over.how:
+        case Fires(event=event):
+            return len(event)
+        case Ends(xcoms=xcoms):
+            return sum(map(len, xcoms.values()))
+        case Crashes(error=error, traceback=traceback):
+            return len(error) + len(traceback)

@@ -17,8 +17,10 @@ from typing import Any, Protocol
 from bide import kernel
 from bide.channel import Channel
 from bide.hosting.exits import signal_name
+from bide.hosting.file_reader import FileReader
+from bide.model.framing import send_all
 from bide.model.messages import Loaded, LoadFile, NotLoaded
-from bide.model.trigger_messages import WORDS_SIZE, Asked, FromRunner, RunTriggers, StopTriggers, Told, Word
+from bide.model.trigger_messages import OF_FILE, WORDS_SIZE, Asked, FromRunner, RunTriggers, StopTriggers, Told, Word
 from bide.process.spawn import DEFAULT_CODE, spawn
 from bide.store.children import Version
 from bide.triggerer.held import Held
@@ -41,8 +43,14 @@ class Desk(Protocol):
     def asked(self, runner: "Runner", asked: Asked) -> None:
         """A trigger wants to know something."""
 
-    def gone(self, runner: "Runner", how: str, in_step: int) -> None:
-        """Its process has ended, perhaps while one trigger was in its step."""
+    def reader_of(self, fileloc: str) -> FileReader:
+        """Somebody may be about to import a DAG file."""
+
+    def asked_by_file(self, runner: "Runner", asked: Asked) -> None:
+        """The file that it imports wants to know something."""
+
+    def gone(self, runner: "Runner", how: str, in_hand: int) -> None:
+        """Its process has ended, perhaps while one trigger was in its step, or its class was being imported."""
 
     def not_loaded(self, runner: "Runner", error: str) -> None:
         """Its DAG file cannot be imported."""
@@ -66,6 +74,7 @@ class Runner:
     def __init__(self, manner: Manner, desk: Desk, version: Version | None = None, *, is_alone: bool = False) -> None:
         self.began_at = self.used_at = time.monotonic()
         self.version = version
+        self.reader = desk.reader_of(version.fileloc if version else "")
         self.is_alone = is_alone
         self.is_closed = False
         self.is_ready = version is None
@@ -118,6 +127,11 @@ class Runner:
         number, since = self._words[Word.STEP], self._words[Word.SINCE]
         return number, (time.monotonic_ns() - since) / NANO if number else 0.0
 
+    @property
+    def in_hand(self) -> int:
+        """The trigger that is in its step, or else one whose class is being imported; 0 if there is none."""
+        return self._words[Word.STEP] or self._words[Word.IMPORT]
+
     def silent_sec(self) -> float | None:
         """Return for how long it has neither come round nor begun a step; None as long as it begins."""
         beat, step = self._words[Word.BEAT], self._words[Word.SINCE]
@@ -132,7 +146,7 @@ class Runner:
             self.held[held.number] = held
             orders.append(held.order())
         for at in range(0, len(orders), MOST_AT_ONCE):
-            self._channel.send(RunTriggers(tuple(orders[at : at + MOST_AT_ONCE])))
+            send_all(self._channel.send, RunTriggers, orders[at : at + MOST_AT_ONCE])
 
     def let_go(self, waits: Iterable[Held]) -> None:
         """Let them clean up and go; what is still said about them means nobody."""
@@ -179,20 +193,21 @@ class Runner:
         match message:
             case Told():
                 self._desk.told(self, message)
+            case Asked(number=number) if number == OF_FILE:
+                self._desk.asked_by_file(self, message)
             case Asked():
                 self._desk.asked(self, message)
             case Loaded():
                 self.is_ready = True
             case NotLoaded(error=error):
                 self.is_closed = True
-                self._desk.not_loaded(self, error)
+                self._desk.not_loaded(self, self.reader.masker(error))
 
     def _closed(self, why: str) -> None:
         if self._ended is None:
-            in_step = self._words[Word.STEP]
-            self._ended = asyncio.create_task(self._over(why, in_step))
+            self._ended = asyncio.create_task(self._over(why, self.in_hand))
 
-    async def _over(self, why: str, in_step: int) -> None:
+    async def _over(self, why: str, in_hand: int) -> None:
         """Its socket is closed: it ends, and what it has begun with it."""
         if why:
             log.error("A runner said what is no message: %s", why)
@@ -208,7 +223,7 @@ class Runner:
         how = f"was killed by {signal_name(-status)}" if status < 0 else f"ended with exit code {status}"
         if not self.is_closed and (words := b"".join(self._last_words)[-LAST_WORDS:].decode(errors="replace").strip()):
             how = f"{how}; its last words:\n{words}"
-        self._desk.gone(self, how, in_step)
+        self._desk.gone(self, how, in_hand)
 
     def _wait(self) -> int:
         try:

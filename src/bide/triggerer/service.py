@@ -35,7 +35,8 @@ COMMIT_AT_MOST_EVERY_SEC = 0.001
 COMPARE_EVERY_SEC = 3.0
 COMPARE_AT_MOST_EVERY_SEC = 0.2
 STORE_LOGS_EVERY_SEC = 0.3
-SHARE_EVERY_SEC = 3.0
+SHARE_EVERY_SEC = 5.0
+SHARE_AT_MOST_EVERY_SEC = 1.0
 STORE_USAGE_EVERY_SEC = 3.0
 TIDY_EVERY_SEC = 1.0
 KEEPS_OFF_SEC = 2.0
@@ -58,6 +59,7 @@ class Triggerer:
         self._bells = place.bells
         self._queues = given.queues or (NO_QUEUE,)
         self._free, self._hints = place.bells.bell(Channel.TRIGGERER), place.bells.bell(Channel.TRIGGERER)
+        self._others = place.bells.bell(Channel.TRIGGERER)
         self._to_say, self._killed = Bell(), Bell()
         known = keys.keys(place.settings)
         sealer = Sealer(known)
@@ -109,7 +111,7 @@ class Triggerer:
             Chore("The triggerer's comparing", self.compare, COMPARE_EVERY_SEC, self._hints, COMPARE_AT_MOST_EVERY_SEC),
             Chore("The triggerer's acknowledging", self.acknowledge, COMMIT_EVERY_SEC, self._killed),
             Chore("The triggerer's log keeping", self._logs.store, STORE_LOGS_EVERY_SEC),
-            Chore("The triggerer's sharing", self.share, SHARE_EVERY_SEC),
+            Chore("The triggerer's sharing", self.share, SHARE_EVERY_SEC, self._others, SHARE_AT_MOST_EVERY_SEC),
             Chore("The triggerer's record keeping", self.store_usage, STORE_USAGE_EVERY_SEC),
             Chore("The triggerer's watching", self._watch.look, LOOK_EVERY_SEC),
             Chore("The triggerer's tidying", self.tidy, TIDY_EVERY_SEC),
@@ -121,7 +123,8 @@ class Triggerer:
         member.may_beat = self._watch.beats
         self._outbox.who = member.who
         self._draining = False
-        self._holdings.crew.start()
+        # Others may have more than their share.
+        self._bells.ring(Channel.TRIGGERER)
 
     async def claim(self) -> bool:
         """Take free waits as far as there is room; true if there may be more."""
@@ -138,11 +141,13 @@ class Triggerer:
 
     async def commit(self) -> bool:
         """Say how waits ended, and wake who goes on from there; true if there is more to say."""
-        if len(self._outbox):
+        if self._outbox.lets_all_go_on:
+            _, said = await asyncio.gather(self._logs.store(), self._outbox.commit())
+        else:
+            # Before its end: whoever reads on after the end of a task finds all of its log.
             await self._logs.store()
-        said = await self._outbox.commit()
-        for id in said:
-            self._holdings.ledger.remove(id)
+            said = await self._outbox.commit()
+        self._holdings.ledger.remove(*said)
         if not said:
             return False
         self._bells.ring(Channel.SCHEDULER)
@@ -158,7 +163,7 @@ class Triggerer:
         gone = await self._comparison.gone(who, me)
         kills = await self._holdings.kills.take(who, me, self._queues)
         await self._holdings.kill(kills)
-        self._holdings.let_go(claim.id for claim in gone)
+        self._holdings.let_go(gone)
 
     async def acknowledge(self) -> None:
         """Say which calls of `on_kill` have run: their tasks may go on."""
@@ -178,13 +183,17 @@ class Triggerer:
         async with self._claiming:
             self._keeps_off_until = time.monotonic() + KEEPS_OFF_SEC
             released = await holding.release(self._db, who, me, claims, "handed over to a triggerer with far fewer")
-            self._holdings.let_go(claim.id for claim in released)
+            ids = {claim.id for claim in released}
+            self._holdings.let_go(claim for claim in claims if claim.id in ids)
         log.info("%d triggers were handed over to others.", len(released))
         self._bells.ring(Channel.TRIGGERER)
         return bool(released)
 
     async def store_usage(self) -> None:
-        """Tell what the busiest triggers use."""
+        """Tell what the busiest triggers use, and how many have come to their end."""
+        fired, failed = self._outbox.counted()
+        if fired or failed:
+            log.info("%d triggers have fired and %d have failed; %d run.", fired, failed, len(self._holdings.waits))
         if self._member is not None:
             await self._usage.store(self._member.id)
 
@@ -221,7 +230,8 @@ class Triggerer:
         self._usage.clear()
 
     def _room(self) -> int:
-        if self._draining or time.monotonic() < self._keeps_off_until or len(self._outbox) > MOST_UNSAID:
+        keeps_off = self._draining or time.monotonic() < self._keeps_off_until
+        if keeps_off or len(self._outbox) > MOST_UNSAID or not self._watch.beats():
             return 0
         room = self._given.capacity - len(self._holdings.waits)
         if room <= 0 and not self._was_full:

@@ -121,7 +121,8 @@ class Watch:
         stack = of_author(await runner.stack())
         if runner.is_over:
             return
-        moved = self._holdings.move_away(runner, None)
+        # Whose class is being imported all the while is left to end with it.
+        moved = self._holdings.move_away(runner, runner.held.get(runner.in_hand))
         log.error(
             "The event loop of runner %d does not come round; %d triggers run elsewhere now. It is at:\n%s",
             *(runner.pid, moved, stack),

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import tempfile
 from contextlib import suppress
 
 from bide.authoring import PollingTrigger
 from bide.exceptions import TaskError
+
+MOST_OUTPUT = 65_536
+"""Bytes that are kept of what one look has printed: the last ones."""
 
 
 class CommandTrigger(PollingTrigger):
@@ -35,28 +39,28 @@ class CommandTrigger(PollingTrigger):
 
     async def look(self) -> str | None:
         """Run it once."""
-        process = await asyncio.create_subprocess_exec(
-            "bash",
-            "-c",
-            self.bash_command,
-            env=None if self.env is None else {**os.environ, **self.env},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-        )
-        assert process.stdout is not None
-        reading = asyncio.create_task(process.stdout.read())
-        try:
-            await process.wait()
-        finally:
-            # Also what it has left running: nobody else would end it, and it may keep the pipe open.
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-        lines = (await reading).decode(errors="replace").splitlines()
+        # A file and not a pipe: of a pipe nobody knows who else holds it open.
+        with tempfile.TemporaryFile() as output:
+            process = await asyncio.create_subprocess_exec(
+                "bash",
+                "-c",
+                self.bash_command,
+                env=None if self.env is None else {**os.environ, **self.env},
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                code = await process.wait()
+            finally:
+                # Also what it has left running: nobody else would end it.
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            output.seek(-min(output.seek(0, os.SEEK_END), MOST_OUTPUT), os.SEEK_END)
+            lines = output.read().decode(errors="replace").splitlines()
         for line in lines:
             self.log.info(line)
-        code = process.returncode
         if code and self.retry_exit_code is not None and code != self.retry_exit_code:
             raise TaskError(f"The command has ended with exit code {code}.")
         return None if code else (lines[-1] if lines else "")

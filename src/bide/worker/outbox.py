@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from msgspec import Struct
 
 from bide.errors import DatabaseUnavailable
+from bide.hosting.batches import some_of
 from bide.hosting.logs import LogWriter
 from bide.model.outcome import Deferred, Failed, Outcome, Rescheduled, Skipped, Succeeded
 from bide.model.retry import Retry, after_failure
 from bide.model.wait import Wait
-from bide.process.waits import as_stored
-from bide.sealing import Sealer
+from bide.process.waits import WaitWriter
 from bide.store import deferral, legs
 from bide.store.database import Database
 from bide.store.legs import FailedLeg, RescheduledLeg, SkippedLeg
@@ -40,12 +40,12 @@ class Said(Struct):
 class Outbox:
     """Keeps what is to be said until it is committed."""
 
-    def __init__(self, db: Database, sealer: Sealer, logs: LogWriter, put: Callable[[], None]) -> None:
+    def __init__(self, db: Database, waits: WaitWriter, logs: LogWriter, put: Callable[[], None]) -> None:
         """`put` is called when there is something to commit."""
         self.who = ""
         self.worker_id = 0
         self._db = db
-        self._sealer = sealer
+        self._waits = waits
         self._logs = logs
         self._put = put
         self._unsaid: dict[LegKey, Said] = {}
@@ -75,7 +75,7 @@ class Outbox:
     async def commit(self) -> set[type[Outcome]] | None:
         """Say what is here, and return what kinds of outcomes it was; None if there was nothing. What fails stays."""
         async with self._one_at_a_time:
-            batch = list(self._unsaid.values())[:MOST_AT_ONCE]
+            batch, number = some_of(self._unsaid.values(), MOST_AT_ONCE, _length), len(self._unsaid)
             if not batch:
                 return None
             # Before its outcome: whoever reads on after the end of a leg finds all of its log.
@@ -84,6 +84,8 @@ class Outbox:
             for said in batch:
                 # It may have been forgotten meanwhile.
                 self._unsaid.pop(said.leg.key, None)
+            if number > len(batch):
+                self._put()
             return {type(said.outcome) for said in batch if said.outcome is not None}
 
     async def store_records(self) -> None:
@@ -169,10 +171,22 @@ class Outbox:
     async def _defer(self, items: Sequence[Said]) -> list[Changed]:
         numbers = await deferral.reserve_trigger_ids(self._db, len(items))
         waits = [
-            as_stored(_asked(said), said.leg.key, said.leg.started.dag_version_id, number, self._sealer)
+            self._waits.stored(
+                _asked(said), said.leg.key, said.leg.started.dag_version_id, said.leg.started.queue, number
+            )
             for said, number in zip(items, numbers, strict=True)
         ]
         return await deferral.defer(self._db, self.who, waits)
+
+
+def _length(said: Said) -> int:
+    match said.outcome:
+        case Succeeded(xcoms=xcoms):
+            return sum(map(len, xcoms.values()))
+        case Deferred(wait=wait):
+            return len(wait.kwargs) + len(wait.next_kwargs)
+        case _:
+            return 0
 
 
 def _asked(said: Said) -> Wait:

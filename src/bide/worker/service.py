@@ -17,6 +17,7 @@ from bide.process.loop import Chore
 from bide.process.membership import Member
 from bide.process.program import Ground, first_of
 from bide.process.spawn import DEFAULT_CODE, environment
+from bide.process.waits import WaitWriter
 from bide.process.wakes import Bell
 from bide.sealing import Sealer
 from bide.store import callbacks, legs, views
@@ -67,7 +68,8 @@ class Worker:
         sealer = Sealer(known)
         patience = timedelta(seconds=place.settings.triggerer.kill_deadline_sec)
         answers = Answers(db, place.bells, sealer, environ, patience)
-        self._outbox = Outbox(db, sealer, self._logs, self._to_say.ring)
+        writer = WaitWriter(sealer, by_queue=place.settings.triggerer.queues_enabled)
+        self._outbox = Outbox(db, writer, self._logs, self._to_say.ring)
         spare_sec = given.load_sec + given.grace_sec
         calls = Calls(db, self._logs, given.callback_timeout_sec, spare_sec, self._to_call.ring)
         self._desk = Desk(

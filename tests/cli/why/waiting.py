@@ -116,7 +116,7 @@ async def _(town: Town) -> str:
     S.DEFERRED,
     "parked",
     "It has waited for waits.HttpTrigger for 0ms, but it is put aside: no such key; it is tried again at 2030-01-01 "
-    "12:01:00Z, at 2030-01-01 12:30:00Z at the latest, and goes on once the key or the code is there.",
+    "12:01:00Z, and goes on once the key or the code is there; it times out at 2030-01-01 12:30:00Z.",
 )
 async def _(town: Town) -> str:
     number = await waiting(town, timeout=30 * MINUTE)

@@ -1,29 +1,17 @@
 """DAGs for tests on real processes. What a task does is written down in the folder that the conf of its run names."""
 
-import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
+
+from noting import AGAIN, called, note  # type: ignore[import-not-found]  # the folder of DAG files is on the path
 
 from bide import DAG, get_current_context, task
 from bide.exceptions import TaskRescheduled
 from bide.operators.empty import EmptyOperator
 from bide.sensors.python import PythonSensor
 
-# Whoever is killed is tried again: what these runs end with says nothing about luck.
-AGAIN = {"retries": 50, "retry_delay": timedelta(seconds=0.1)}
 QUEUES = ("a", "b", "c", "d", "e", "f", "g", "h", "i", "j")
-
-
-def note(word: str) -> Path:
-    """Write a line about this task; lines of one write each are never mixed."""
-    context = get_current_context()
-    ti, conf = context["ti"], context["dag_run"].conf
-    folder = Path(conf["folder"])
-    line = "\t".join(map(str, (word, ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.try_number, os.getpid())))
-    with open(folder / "notes", "a") as notes:
-        notes.write(f"{line}\n")
-    return folder
 
 
 def first_try() -> bool:
@@ -48,7 +36,15 @@ def looked_before() -> bool:
     return False
 
 
-with DAG("errand", schedule=None, max_active_runs=4, max_active_tasks=5, default_args=AGAIN):
+with DAG(
+    "errand",
+    schedule=None,
+    max_active_runs=4,
+    max_active_tasks=5,
+    default_args=AGAIN,
+    on_success_callback=called,
+    on_failure_callback=called,
+):
 
     @task
     def work(number: int = 0) -> int:

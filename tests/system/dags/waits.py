@@ -1,10 +1,11 @@
 """A DAG whose tasks defer: by events, one to five times, by timers, timeouts, failures and ends without a worker."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
+
+from noting import AGAIN, note  # type: ignore[import-not-found]  # the folder of DAG files is on the path of children
 
 from bide import (
     DAG,
@@ -15,23 +16,12 @@ from bide import (
     TaskSuccessEvent,
     Timer,
     TriggerEvent,
-    get_current_context,
 )
 from bide.exceptions import TaskFailed
 
-AGAIN = {"retries": 50, "retry_delay": timedelta(seconds=0.1)}
 SHORT_SEC = 0.2
 LONG_SEC = 3600
 MOST_HOPS = 5
-
-
-def note(word: str) -> None:
-    """Write a line about this task; lines of one write each are never mixed."""
-    context = get_current_context()
-    ti = context["ti"]
-    line = "\t".join(map(str, (word, ti.dag_id, ti.run_id, ti.task_id, ti.map_index, ti.try_number, os.getpid())))
-    with open(os.path.join(context["dag_run"].conf["folder"], "notes"), "a") as notes:
-        notes.write(f"{line}\n")
 
 
 class Pause(BaseTrigger):

@@ -23,6 +23,11 @@ def _at_most(facts: Facts) -> str:
     return f", at {moment(at)} at the latest" if at else ""
 
 
+def _times_out(facts: Facts) -> str:
+    at = facts.task.trigger_timeout
+    return f"; it times out at {moment(at)}" if at else ""
+
+
 def _is_overdue(facts: Facts) -> bool:
     task = facts.task
     before_timer = task.due_at is None or (task.trigger_timeout is not None and task.trigger_timeout < task.due_at)
@@ -49,8 +54,8 @@ def _parked(facts: Facts) -> str:
     if task.parked_until is not None and task.parked_until <= task.now:
         tried = f"it is tried again {soon(facts)}"
     return (
-        f"{_waits(facts)}, but it is put aside: {said(task.parked_why)}; {tried}{_at_most(facts)}, and goes on once "
-        "the key or the code is there."
+        f"{_waits(facts)}, but it is put aside: {said(task.parked_why)}; {tried}, and goes on once the key or "
+        f"the code is there{_times_out(facts)}."
     )
 
 
@@ -90,7 +95,7 @@ def _all_full(facts: Facts) -> str:
     loads = [f"{one.id} on {one.hostname} ({one.load:,} of {one.capacity:,})" for one in _serving(facts)]
     return (
         f"{_waits(facts)}, and nobody holds it because every triggerer that could is full: {listed(loads, NAMED)}; "
-        f"start another one, or give them more triggerer.capacity{_at_most(facts)}."
+        f"start another one, or give them more triggerer.capacity{_times_out(facts)}."
     )
 
 
