@@ -123,9 +123,10 @@ async def taken_over(server_url: str, number: int, how: signal.Signals) -> float
         await room.notes.until(2 * number)
         ended = "select id from job where job_type = 'TriggererJob' and pid = $1"
         triggerer = await room.connection.fetchval(ended, processes[0].pid)
-        held = await room.connection.fetchval("select count(*) from trigger where triggerer_id = $1", triggerer)
         # A scheduler gives nobody up before it has watched for a whole lease (docs/decisions/0019).
         await asyncio.sleep(WATCHED_SEC)
+        # Counted now: meanwhile some may have been handed over.
+        held = await room.connection.fetchval("select count(*) from trigger where triggerer_id = $1", triggerer)
         before, began = room.notes.count(), time.time()
         processes[0].send_signal(how)
         await room.notes.until(before + held)
