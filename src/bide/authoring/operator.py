@@ -15,7 +15,7 @@ from bide.authoring.node import Node
 from bide.authoring.place import here, near
 from bide.authoring.reference import needed_by
 from bide.authoring.trigger import BaseTrigger, StartTriggerArgs
-from bide.exceptions import TaskError, TaskFailed
+from bide.exceptions import TaskFailed
 
 if TYPE_CHECKING:
     from bide.authoring.context import Context
@@ -90,17 +90,16 @@ class BaseOperator(Node):
         The method is called with the context, with `kwargs`, and with what the event carries as `event`. Without a
         name that is `execute` again.
         """
-        self._must_go_on_in(deferring.name_of(method_name))
+        self._warn_of_no_way_back(deferring.name_of(method_name))
         deferring.defer(trigger, method_name, kwargs, timeout)
 
-    def _must_go_on_in(self, name: str) -> None:
-        """Refuse a wait after which the task could not go on: better now than when the wait is over."""
+    def _warn_of_no_way_back(self, name: str) -> None:
+        """Say it now and not only after the wait. It is no mistake where the trigger itself ends the task."""
         kind = type(self)
         if not callable(getattr(self, name, None)):
-            methods = [
-                known for known in dir(kind) if known not in dir(BaseOperator) and callable(getattr(kind, known))
-            ]
-            raise TaskError(f"{kind.__name__} has no method {name!r} to go on in{near(name, methods)}")
+            own = [known for known in dir(kind) if known not in dir(BaseOperator) and callable(getattr(kind, known))]
+            said = "%s has no method %r, so after this wait it cannot go on; only its trigger can end it%s"
+            self.log.warning(said, kind.__name__, name, near(name, own))
 
     def resume_execution(self, next_method: str, next_kwargs: Mapping[str, Any], context: Context) -> Any:
         """Go on after a wait: in the method that the task has named when it deferred."""

@@ -54,7 +54,7 @@ def try_task(dag: DAG, task_id: str, given: Given, show: Show) -> RunResult:
 def _alone(plan: DagPlan, task_id: str) -> DagPlan:
     tasks = {task.task_id: task for task in plan.tasks}
     if task_id not in tasks:
-        raise unknown(f"task in {plan.dag_id}", task_id, tasks, f"it has {', '.join(tasks) or 'no tasks'}.")
+        raise unknown("task", task_id, tasks, f"it has {', '.join(tasks) or 'no tasks'}.", f" in {plan.dag_id}")
     task = tasks[task_id]
     if task.mapped is not None and known_number(task.mapped) is None:
         raise Refusal(

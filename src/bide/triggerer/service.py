@@ -35,7 +35,7 @@ COMMIT_AT_MOST_EVERY_SEC = 0.001
 COMPARE_EVERY_SEC = 3.0
 COMPARE_AT_MOST_EVERY_SEC = 0.2
 STORE_LOGS_EVERY_SEC = 0.3
-SHARE_EVERY_SEC = 5.0
+SHARE_EVERY_SEC = 2.0
 SHARE_AT_MOST_EVERY_SEC = 1.0
 STORE_USAGE_EVERY_SEC = 3.0
 TIDY_EVERY_SEC = 1.0
@@ -85,6 +85,7 @@ class Triggerer:
         self._draining = False
         self._keeps_off_until = 0.0
         self._was_full = False
+        self._has_surplus = False
         self._member: Member | None = None
 
     @property
@@ -176,7 +177,9 @@ class Triggerer:
             return False
         me, who = self._member.id, self._member.who
         number = surplus(me, await jobs.loads(self._db))
-        if number == 0:
+        # Whoever is just leaving holds as little as a newcomer, and is gone at the next look.
+        lasts, self._has_surplus = self._has_surplus, number > 0
+        if not (number and lasts):
             return False
         some = [held for held in self._holdings.waits.values() if not held.strikes][-number:]
         claims = [held.claim for held in some]
