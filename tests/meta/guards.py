@@ -1,6 +1,7 @@
 """What the repository does not allow itself, as functions from a text to what is wrong with it."""
 
 import ast
+import gc
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,6 +42,15 @@ _LINK = re.compile(r"\]\(([^)#\s]+)")
 _PATH = re.compile(r"`((?:src|tests|docs|benchmarks|examples|\.ci)/[\w./-]+)`")
 
 
+def parsed(source: str) -> ast.Module:
+    """Read a file. Python 3.11 loses count of its depth when the collector has other code run meanwhile."""
+    gc.disable()
+    try:
+        return ast.parse(source)
+    finally:
+        gc.enable()
+
+
 def long_files(texts: Mapping[str, str], allowed: Mapping[str, int], aim: int = FILE_AIM) -> Iterator[str]:
     """Find files over the aim, or over what they are allowed, and allowances that nobody needs."""
     lines = {path: text.count("\n") for path, text in texts.items()}
@@ -62,12 +72,12 @@ def long_functions(path: str, source: str, limit: int) -> Iterator[str]:
 
 def functions(source: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Return every function of a module, methods and inner ones too."""
-    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [node for node in ast.walk(parsed(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def stray_sql(path: str, source: str) -> Iterator[str]:
     """Find texts that look like SQL; docstrings may speak of it."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     spoken = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if id(node) in spoken:
@@ -171,7 +181,7 @@ def resolved(folder: str, target: str) -> str:
 def inner_imports(path: str, source: str, public: Iterable[str]) -> Iterator[str]:
     """Find what a battery imports of Bide beside the public names of authoring and the exceptions of tasks."""
     known = set(public)
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         for module in modules:
